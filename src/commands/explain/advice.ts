@@ -69,7 +69,7 @@ function silenceWays(cells: readonly string[], program: string): readonly Advice
   ];
 }
 
-function floorWays({ protector, namespace }: Standing, program: string): readonly Advice[] {
+function floorWays({ protector, namespace, available, promised }: Standing, program: string): readonly Advice[] {
   const { labels = {}, finalizers = [], name: own } = protector.metadata;
   const kind = labels[sourceLabels.kind];
   const name = labels[sourceLabels.name];
@@ -83,9 +83,12 @@ function floorWays({ protector, namespace }: Standing, program: string): readonl
     const command = `${program} release ${namespace}/${own}`;
     return [{ text: `create ${kind} ${name} again; or if it is gone for good, let the floor go`, command }];
   }
+  // One fewer than there are, however far below the floor that is. Only one of the two annotations may be there.
+  const floor = Math.max(0, available - promised - 1);
+  const change = `${overrides.minAvailable}=${floor} ${overrides.maxUnavailable}-`;
   const lower = {
-    text: "let one go at a time, whatever the strategy says; in the core",
-    command: `kubectl -n ${namespace} annotate ${resource} ${name} ${overrides.maxUnavailable}=1 --overwrite`,
+    text: `let one go: lower the floor to ${floor} in the core, and take the annotation off again afterwards`,
+    command: `kubectl -n ${namespace} annotate ${resource} ${name} ${change} --overwrite`,
   };
   if (!holds(protector, "Undrainable")) return [wait, lower];
   const restart = `kubectl -n ${namespace} rollout restart ${resource} ${name}`;

@@ -7,12 +7,11 @@ import { coreOptions, invalid, namespaceOption, outputOption, readOutput, worker
 import { type Command, type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../command.ts";
 import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { standingJson } from "../status/json.ts";
-import { adviceOn } from "./advice.ts";
 import { type Explained, type Explanation, gather } from "./gather.ts";
 import { type AskedPod, type Judged } from "./judged.ts";
 import { findPod } from "./pod.ts";
 import { readTarget, type Target, targetWords } from "./target.ts";
-import { explanationText, isRefused } from "./text.ts";
+import { adviceFor, explanationText, isRefused } from "./text.ts";
 
 export const explain: Command = {
   usage: "explain <kind> <name>",
@@ -98,7 +97,7 @@ function explanationJson({ explained, unusable }: Explanation, asked: AskedPod |
 }
 
 function explainedJson(one: Explained, asked: AskedPod | undefined, program: string): object {
-  const { core, standing, promises, pods, refusals, refused, answers } = one;
+  const { core, standing, promises, pods, refusals, refused, answers, inCells } = one;
   return {
     core,
     ...standingJson(standing, undefined),
@@ -113,7 +112,8 @@ function explainedJson(one: Explained, asked: AskedPod | undefined, program: str
       count,
       lastAt: lastAt === undefined ? undefined : formatMicroTime(lastAt),
     })),
-    advice: answers === undefined ? [] : adviceOn(standing, answers.deletion.verdict, asked, program),
+    inCells: inCells.map(({ cellID, deletion }) => ({ cell: cellID, ...answerJson(deletion) })),
+    advice: adviceFor(one, { asked, program }),
   };
 }
 

@@ -8,7 +8,7 @@ import { type CoreLook } from "../fleet/look.ts";
 import { type OpenPromise, openPromises } from "../fleet/promises.ts";
 import { type ProtectorEvent, refusalsOf } from "../fleet/refusals.ts";
 import { type Standing } from "../fleet/standing.ts";
-import { type AskedPod, type Judged, judged, relationOf } from "./judged.ts";
+import { type AskedPod, type Judged, judged, relationOf, typicalPod } from "./judged.ts";
 import { clientOf, type PromisedPod, promisedPods } from "./pod.ts";
 import { type Target } from "./target.ts";
 
@@ -28,6 +28,8 @@ export interface Explained {
   readonly answers:
     | { readonly relation: "protected" | "counted"; readonly deletion: Judged; readonly eviction: Judged }
     | undefined;
+  /** Of a typical pod in each of its cells, where no pod is asked about. */
+  readonly inCells: readonly { readonly cellID: string; readonly deletion: Judged }[];
 }
 
 /** Invalid PodProtectors of the namespace, which may be about the pod. */
@@ -63,8 +65,12 @@ export async function gather(
       const relation = asked === undefined ? "none" : relationOf(view, asked.pod);
       const ofOne = refusals.get(objectKey(namespace, name));
       const id = `${look.core}/${namespace}/${name}`;
-      const answer = (operation: "delete" | "evict"): Judged =>
-        judged(id, view, asked as AskedPod, operation, { cells: look.cells, clock });
+      const context = { cells: look.cells, clock };
+      const answer = (operation: "delete" | "evict"): Judged => judged(id, view, asked as AskedPod, operation, context);
+      const inCells = standing.figures.cells.flatMap(({ cellID }) => {
+        const pod = target.kind === "pod" ? undefined : typicalPod(view, cellID);
+        return pod === undefined ? [] : [{ cellID, deletion: judged(id, view, pod, "delete", context) }];
+      });
       explained.push({
         core: look.core,
         standing,
@@ -73,6 +79,7 @@ export async function gather(
         pods: joined(found),
         refusals: ofOne?.events ?? [],
         refused: ofOne?.count ?? 0,
+        inCells,
         answers: relation === "none" ? undefined : { relation, deletion: answer("delete"), eviction: answer("evict") },
       });
     }

@@ -6,7 +6,7 @@
 import { type HealthCriterion, healthCriteria } from "../../accounting/count/health-criterion.ts";
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
 import { silentFor } from "../../accounting/silence/glance.ts";
-import { type PodRecord, readAnnotations } from "../../api/pod.ts";
+import { type PodRecord, readAnnotations, readPodRecord } from "../../api/pod.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { flags } from "../../config/flag-table.ts";
 import { type Clock } from "../../util/clock.ts";
@@ -89,6 +89,23 @@ export function judged(
   const owner = floorOwnerOf(view.protector);
   const text = refusing === undefined ? undefined : refusalOf([{ id, verdict: refusing, owner }], cellID).message;
   return { verdict, refusal: text };
+}
+
+/**
+ * A pod that is counted and protected, as far as labels go, and serves for long; undefined where the selectors do not
+ * tell what labels it has.
+ */
+export function typicalPod(view: ProtectorView, cellID: string): AskedPod | undefined {
+  const { namespace } = view.protector.metadata;
+  const labels = view.protector.spec.selector.matchLabels ?? {};
+  const condition = { type: "Ready", status: "True", lastTransitionTime: "2000-01-01T00:00:00Z" };
+  const scheduled = ["PodScheduled", "Initialized"].map((type) => ({ type, status: "True" }));
+  const raw = {
+    metadata: { name: "any", namespace, uid: "any", resourceVersion: "1", labels },
+    status: { phase: "Running", conditions: [condition, ...scheduled] },
+  };
+  const pod = readPodRecord(raw);
+  return pod === undefined || relationOf(view, pod) !== "protected" ? undefined : { cellID, pod, raw };
 }
 
 function criterionOf({ raw }: AskedPod): HealthCriterion | undefined {

@@ -7,7 +7,7 @@ import { cellsText, stateText, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { wrapped, wrappedCommand } from "../text/wrap.ts";
-import { adviceOn } from "./advice.ts";
+import { type Advice, adviceOn } from "./advice.ts";
 import { type Explained, type Explanation } from "./gather.ts";
 import { type AskedPod, isForced, type Judged } from "./judged.ts";
 
@@ -87,21 +87,45 @@ function protectorText(one: Explained, view: ExplanationView): string {
     );
     for (const text of refusalTexts(answers.deletion, answers.eviction)) lines.push(lineOf("refusal", text, view));
   }
-  lines.push(...promiseLines(one, view));
-  if (refused > 0) {
-    const last = refusals[0]?.lastAt;
-    const when = last === undefined ? "" : `, last ${ageText((view.at - last) / 1000)} ago`;
-    lines.push(lineOf("refused", `${refused} time${refused === 1 ? "" : "s"} lately${when}`, view));
-    for (const { count, reason, message } of refusals.slice(0, refusalsMax)) {
-      lines.push(lineOf("", `${count} x ${reason}: ${message}`, view));
-    }
-  }
-  const advice = answers === undefined ? [] : adviceOn(standing, answers.deletion.verdict, view.asked, view.program);
-  advice.forEach(({ text, command }, index) => {
+  lines.push(...cellAnswers(one, view), ...promiseLines(one, view), ...refusedLines(refused, refusals, view));
+  adviceFor(one, view).forEach(({ text, command }, index) => {
     lines.push(lineOf(index === 0 ? "you can" : "", text, view));
     if (command !== undefined) lines.push(commandOf(command, view));
   });
   return lines.join("");
+}
+
+/** On the refusal of the pod, or of a typical one. */
+export function adviceFor(
+  { standing, answers, inCells }: Explained,
+  { asked, program }: Pick<ExplanationView, "asked" | "program">,
+): readonly Advice[] {
+  const refused = answers?.deletion ?? inCells.find(({ deletion }) => deletion.verdict.kind !== "admitted")?.deletion;
+  return refused === undefined ? [] : adviceOn(standing, refused.verdict, asked, program);
+}
+
+function refusedLines(refused: number, refusals: Explained["refusals"], view: ExplanationView): readonly string[] {
+  if (refused === 0) return [];
+  const last = refusals[0]?.lastAt;
+  const when = last === undefined ? "" : `, last ${ageText((view.at - last) / 1000)} ago`;
+  return [
+    lineOf("refused", `${refused} time${refused === 1 ? "" : "s"} lately${when}`, view),
+    ...refusals
+      .slice(0, refusalsMax)
+      .map(({ count, reason, message }) => lineOf("", `${count} x ${reason}: ${message}`, view)),
+  ];
+}
+
+/** Where a pod may go now, and where not. */
+function cellAnswers({ inCells }: Explained, view: ExplanationView): readonly string[] {
+  const byText = Map.groupBy(inCells, ({ deletion }) => deletion.refusal ?? "");
+  return Array.from(byText).map(([text, ofText], index) => {
+    const names = ofText.map(({ cellID }) => cellID).join(", ");
+    const isAdmitted = ofText.every(({ deletion }) => deletion.verdict.kind === "admitted");
+    const answer = isAdmitted ? "may go now" : "may not go now";
+    const why = text === "" ? "" : isAdmitted ? `: in shadow: ${text}` : `: ${text}`;
+    return lineOf(index === 0 ? "a pod" : "", `in cell ${names} ${answer}${why}`, view);
+  });
 }
 
 /** Both, where they differ. */

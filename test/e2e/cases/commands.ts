@@ -1,12 +1,22 @@
 /** The operator commands on a real API server, run by a person with no more rights than docs/commands.md names. */
 import assert from "node:assert/strict";
+import { overrides } from "../../../src/api/v1alpha1/names.ts";
 import { type KubeObject, type ObjectList } from "../admin-client.ts";
 import { deletePods } from "../deletions.ts";
 import { OnCall } from "../on-call.ts";
+import { kubectlOrFail } from "../overlay.ts";
 import { listPods, setPodReady } from "../pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
-import { deploymentsPath, protectorOf, servingUIDs, startWorkloads, type Workloads } from "../workloads.ts";
+import {
+  deploymentsPath,
+  floorOf,
+  protectorOf,
+  servingUIDs,
+  startWorkloads,
+  waitFloor,
+  type Workloads,
+} from "../workloads.ts";
 
 const second = 1_000;
 const replicas = 3;
@@ -92,6 +102,18 @@ async function explained({ context, fleet, onCall, shared }: Stage): Promise<voi
   await waitFor("the refusal is told", 20 * second, async () => (await explain()).stdout.includes("refused   1 time"));
   context.say((await explain()).stdout);
   context.say((await onCall.run("status", ...shared)).stdout);
+
+  // The command that it advises, by a real kubectl.
+  const asJson = await onCall.run("explain", "pod", name, "--cell", cell, ...shared, "-o", "json");
+  const { protectors } = JSON.parse(asJson.stdout) as { protectors: { advice: { command?: string }[] }[] };
+  const advised = protectors[0]?.advice.find(({ command = "" }) => command.includes("min-available"));
+  const [, ...args] = advised?.command?.split(" ") ?? [];
+  await kubectlOrFail(context, fleet.core, ...args);
+  await waitFor("what it advises works", 30 * second, async () => (await explain()).exitCode === 0);
+  assert.equal((await ask("evict"))?.code, 201);
+  const annotation = `${overrides.minAvailable}-`;
+  await kubectlOrFail(context, fleet.core, "-n", namespace, "annotate", "deployment", "web-0", annotation);
+  await waitFloor(fleet, "web-0", floorOf(replicas), 30 * second);
   await setPodReady(admin, { namespace, name: other.metadata.name });
   await fleet.waitCounted(protectorOf("web-0"), replicas);
 }

@@ -11,7 +11,14 @@ function standing(kind: string | undefined, ...conditions: readonly string[]): S
   const labels = kind === undefined ? {} : { [sourceLabels.kind]: kind, [sourceLabels.name]: "web" };
   const metadata = { name: "own", namespace: "shop", labels, finalizers: kind === undefined ? [] : [finalizer] };
   const status = { conditions: conditions.map((type) => ({ type, status: "True" })) };
-  return { namespace: "shop", name: "own", protector: { metadata, status }, figures: { cells } } as unknown as Standing;
+  return {
+    namespace: "shop",
+    name: "own",
+    available: 3,
+    promised: 1,
+    protector: { metadata, status },
+    figures: { cells },
+  } as unknown as Standing;
 }
 
 const textOf = (of: Standing, verdict: object): string =>
@@ -25,7 +32,10 @@ test("what is admitted needs no advice", () => {
 
 test("a generated floor is lowered on its workload, which the generator does not undo", () => {
   const text = textOf(standing("Deployment"), { kind: "rejected" });
-  assert.match(text, /annotate deployment web podseidon\.kubewharf\.io\/max-unavailable=1 --overwrite/);
+  assert.match(
+    text,
+    /annotate deployment web podseidon\.kubewharf\.io\/min-available=1 podseidon\.\S+\/max-unavailable- --over/,
+  );
   assert.doesNotMatch(text, /edit podprotector/);
   const undrainable = textOf(standing("Deployment", "Undrainable"), { kind: "rejected" });
   assert.match(undrainable, /^replace its pods one after the other\|kubectl -n shop rollout restart deployment web\n/);

@@ -64,7 +64,10 @@ test("explain pod says that its deletion would be refused, why, who was refused,
   assert.match(stdout, /must stay 3, available 3, promised 0, free 0/);
   assert.match(stdout, /\n {2}heard {5}w1 0.3 s ago\n/);
   assert.match(stdout, /\n {2}refused {3}11 times lately, last 12 s ago\n/);
-  assert.match(stdout, /annotate deployment web \\\n +podseidon.kubewharf.io\/max-unavailable=1 --overwrite\n/);
+  assert.match(
+    stdout,
+    /annotate deployment web \\\n +podseidon.kubewharf.io\/min-available=2 \\\n +podseidon.\S+\/max-unavailable- --overwrite\n/,
+  );
   assert.match(stdout, /annotate pod web-1 \\\n +podseidon.kubewharf.io\/force-delete=\n/);
   for (const line of stdout.split("\n")) assert(line.length <= 80, line);
 });
