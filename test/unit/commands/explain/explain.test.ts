@@ -66,7 +66,7 @@ test("explain pod says that its deletion would be refused, why, who was refused,
   assert.match(stdout, /\n {2}refused {3}11 times lately, last 12 s ago\n/);
   assert.match(
     stdout,
-    /annotate deployment web \\\n +podseidon.kubewharf.io\/min-available=2 \\\n +podseidon.\S+\/max-unavailable- --overwrite\n/,
+    /annotate deployment web \\\n +podseidon\S+\/min-available=2 \\\n +podseidon\S+\/max-unavailable- --overwrite\n/,
   );
   assert.match(stdout, /annotate pod web-1 \\\n +podseidon.kubewharf.io\/force-delete=\n/);
   for (const line of stdout.split("\n")) assert(line.length <= 80, line);
