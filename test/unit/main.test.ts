@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -68,6 +68,15 @@ test("--help goes to stdout and exits with 0", async (t) => {
   const { code, stdout, stderr } = await start(t, ["--help"]).ended;
   assert.match(stdout, /^Usage: podseidon --role=/);
   assert.deepEqual([code, stderr], [0, ""]);
+});
+
+test("by the name kubectl-podseidon it is a plug-in of kubectl, which runs commands and no roles", () => {
+  const options = { argv0: "kubectl-podseidon", encoding: "utf8", timeout: patienceMs, stdio: "pipe" } as const;
+  const help = execFileSync(process.execPath, [main, "--role=webhook"], options);
+  assert.match(help, /^Usage: podseidon --role=.*\n {7}kubectl podseidon COMMAND/);
+  const { status, stderr } = spawnSync(process.execPath, [main, "statsu"], options);
+  assert.match(stderr, /^podseidon: unknown command "statsu"; allowed: status, .*version; did you mean status\?\n$/);
+  assert.equal(status, 2);
 });
 
 test("a closed pipe at stdout is not an error", async (t) => {
