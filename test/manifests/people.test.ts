@@ -23,7 +23,7 @@ function allowedIn(objects: readonly Role[]): readonly Allowed[] {
 }
 
 function textsOf(name: string): readonly string[] {
-  const roles = render("base/people") as readonly Role[];
+  const roles = render("base/people").filter(({ kind }) => kind.endsWith("Role")) as Role[];
   return allowedIn(roles.filter(({ metadata }) => metadata.name === name))
     .map(({ namespace, text }) => `${namespace}: ${text}`)
     .toSorted();

@@ -148,14 +148,14 @@ async function undone({ context, fleet, available, shared }: Stage): Promise<Fig
   await fleet.generator?.kill();
   const path = `${deploymentsPath(fleet)}/web-0`;
   await admin.remove(path);
-  const former = await admin.get<KubeObject>(path);
+  const former = await admin.get(path);
   assert.notEqual(former.metadata.deletionTimestamp, undefined);
   const administrator = OnCall.administrator(context, fleet.core);
   const startMs = performance.now();
   const { exitCode, stdout, stderr } = await administrator.run("approve", "--undo", "deployment/web-0", ...shared);
   assert.equal(exitCode, 0, stdout + stderr);
   const undoneMs = Math.round(performance.now() - startMs);
-  const { metadata } = await admin.get<KubeObject>(path);
+  const { metadata } = await admin.get(path);
   assert.deepEqual([metadata.deletionTimestamp, metadata.uid === former.metadata.uid], [undefined, false]);
   await waitFor("the new Deployment owns the ReplicaSet", 30 * second, async () => {
     const sets = await admin.get<
