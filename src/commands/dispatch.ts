@@ -31,6 +31,7 @@ export async function dispatch(
   const [name = "", ...rest] = argv;
   const context: CommandContext = {
     ...surroundings,
+    complain: (line) => surroundings.complain(harmless(line)),
     commands,
     printHelp(of) {
       const found = of === undefined ? cli.globalCommand : findCommand(cli, of, surroundings);
@@ -48,7 +49,8 @@ export async function dispatch(
       return { exitCode: 0 };
     }
     const args = checkedArguments(cli, name, parsed.args);
-    return await command.run(context, parsed.options, ...args);
+    const { exitCode, problem } = await command.run(context, parsed.options, ...args);
+    return { exitCode, ...(problem !== undefined && { problem: harmless(problem) }) };
   } catch (error) {
     if (error instanceof UsageError) return usageEnd(error.message);
     if (!(error instanceof Error) || error.name !== "CACError") throw error;
@@ -59,9 +61,14 @@ export async function dispatch(
 
 class UsageError extends Error {}
 
+/** cac quotes arguments as they are. */
 function usageEnd(message: string): CommandEnd {
-  // cac quotes arguments as they are.
-  return wrongUsage(new Problem(message.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?")).message);
+  return wrongUsage(new Problem(harmless(message)).message);
+}
+
+/** One line without anything that controls a terminal: it may hold names from a cluster. */
+function harmless(line: string): string {
+  return line.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 }
 
 /** The arguments of a command in the order of its usage. Throws cac's error when there are too few or too many. */

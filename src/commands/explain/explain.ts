@@ -7,6 +7,7 @@ import { coreOptions, invalid, namespaceOption, outputOption, readOutput, worker
 import { type Command, type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../command.ts";
 import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { standingJson } from "../status/json.ts";
+import { jsonText } from "../text/json.ts";
 import { type Explained, type Explanation, gather } from "./gather.ts";
 import { type AskedPod, type Judged } from "./judged.ts";
 import { findPod } from "./pod.ts";
@@ -74,7 +75,7 @@ async function explained(
   if (target.kind !== "pod" && explanation.explained.length === 0) {
     return { exitCode: 1, problem: nothingFound(target, looks) };
   }
-  if (isJson) write(`${JSON.stringify(explanationJson(explanation, asked, program), null, 2)}\n`);
+  if (isJson) write(jsonText(explanationJson(explanation, asked, program)));
   else write(explanationText(explanation, { asked, at: clock.epochMicros(), program, terminal }));
   return { exitCode };
 }

@@ -6,6 +6,7 @@ import { coreOptions, namespaceOption, outputOption, type OutputFormat, readOutp
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
 import { type Command, type CommandContext, type CommandEnd, isGiven, wrongUsage } from "../command.ts";
 import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { jsonText } from "../text/json.ts";
 import { statusJson } from "./json.ts";
 import { isAnythingWrong, statusText } from "./text.ts";
 
@@ -81,7 +82,7 @@ function textOf(
 ): string {
   if (output === "json") {
     const json = statusJson(looks);
-    return `${isWatch ? JSON.stringify(json) : JSON.stringify(json, null, 2)}\n`;
+    return jsonText(json, isWatch);
   }
   const { terminal, program, clock } = context;
   const text = statusText(looks, { namespace: choice.namespace, showsAll, program, terminal });

@@ -24,6 +24,7 @@ import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
 import { ageText } from "../text/age.ts";
 import { wrapped } from "../text/wrap.ts";
+import { jsonText } from "../text/json.ts";
 import { carryOut, type Change, dryRunOption } from "./change.ts";
 import { readUntil } from "./duration.ts";
 import { undo } from "./undo.ts";
@@ -90,7 +91,7 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
   const isAnyHeld = looks.some(({ held }) => (held?.held.length ?? 0) > 0);
   const exitCode = isAnyHeld || looks.some(({ unread }) => unread.length > 0) ? 1 : 0;
   if (isJson) {
-    write(`${JSON.stringify({ cores: looks.map(heldJson) }, null, 2)}\n`);
+    write(jsonText({ cores: looks.map(heldJson) }));
     return { exitCode };
   }
   for (const look of looks) {

@@ -23,6 +23,7 @@ import {
 import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { cellLines, type CellLine, isCellWrong } from "../status/cell-lines.ts";
 import { cellsJson, cellsTable } from "../status/cells-table.ts";
+import { jsonText } from "../text/json.ts";
 import { carryOut, type Change, dryRunOption } from "./change.ts";
 import { readUntil } from "./duration.ts";
 
@@ -87,7 +88,7 @@ function looksAt({ clock, signal }: CommandContext, { cores, choice }: OpenClust
 }
 
 function listed({ write, terminal }: CommandContext, looks: readonly CoreLook[], isJson: boolean): CommandEnd {
-  if (isJson) write(`${JSON.stringify({ cores: looks.map(cellsJson) }, null, 2)}\n`);
+  if (isJson) write(jsonText({ cores: looks.map(cellsJson) }));
   else {
     for (const look of looks) {
       const title = looks.length === 1 ? "" : `core ${look.core}\n`;

@@ -7,6 +7,7 @@ import { printable } from "../../util/printable.ts";
 import { type Access, reading } from "../clusters/reading.ts";
 import { type CommandContext, type CommandEnd, type CommandOption, type CommandOptions, isGiven } from "../command.ts";
 import { wrapped } from "../text/wrap.ts";
+import { jsonText } from "../text/json.ts";
 
 export interface Change {
   readonly client: KubeClient;
@@ -49,7 +50,7 @@ export async function carryOut(
   }
   if (isJson) {
     const done = changes.map(({ client, what }) => ({ core: client.cluster, what }));
-    write(`${JSON.stringify({ isDryRun, changes: done }, null, 2)}\n`);
+    write(jsonText({ isDryRun, changes: done }));
   }
   if (!isDryRun) for (const text of after) say(text);
   return { exitCode: 0 };

@@ -25,6 +25,7 @@ import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
 import { ageText } from "../text/age.ts";
 import { wrapped } from "../text/wrap.ts";
+import { jsonText } from "../text/json.ts";
 import { carryOut, type Change, dryRunOption } from "./change.ts";
 
 const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -78,7 +79,7 @@ function listed({ write, terminal }: CommandContext, looks: readonly CoreLook[],
   const isAny = looks.some((look) => dangling(look).length > 0 || look.tombstones.length > 0);
   const exitCode = isAny || looks.some(({ unread }) => unread.length > 0) ? 1 : 0;
   if (isJson) {
-    write(`${JSON.stringify({ cores: looks.map(listedJson) }, null, 2)}\n`);
+    write(jsonText({ cores: looks.map(listedJson) }));
     return { exitCode };
   }
   const say = (text: string): void => write(`${wrapped(printable(text), terminal.columns, "  ").join("\n")}\n`);

@@ -16,6 +16,7 @@ import { type Access, reading } from "../clusters/reading.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { readTarget } from "../explain/target.ts";
 import { Problem } from "../../config/problem.ts";
+import { jsonText } from "../text/json.ts";
 
 interface UndoableKind {
   readonly resource: Resource;
@@ -76,7 +77,7 @@ export async function undo(
   const manifest = manifestOf(read, sourceKind);
   context.write(
     `${printable(`${sourceKind} ${namespace}/${name} is made again, with its pods as they are. Its manifest:`)}\n` +
-      `${JSON.stringify(manifest)}\n`,
+      jsonText(manifest, true),
   );
   if (isDryRun) return { exitCode: 0 };
   return await steps({ context, client, kind, namespace, name, uid }, manifest);

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { createFleet } from "./support/fleet.ts";
+import { encodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches.ts";
+import { generatorStateName } from "../../../src/kube/generator-state.ts";
+import { type EpochMicros } from "../../../src/util/clock.ts";
+import { builtInResources } from "../../double/index.ts";
+import { createFleet, systemNamespace } from "./support/fleet.ts";
 
 /** Runs a command; `stdout` is all that it printed. */
 async function run(t: TestContext, ...argv: readonly string[]) {
@@ -63,4 +67,33 @@ test("arguments that a command does not take are refused", async (t) => {
     problem: "version: unknown option --role (--help lists all)",
     stdout: "",
   });
+});
+
+test("the help of every command fits 80 columns and says what the command is for", async (t) => {
+  const { stdout } = await run(t, "help");
+  const names = [...(/\nCommands:\n([^]*?)\n\n/.exec(stdout)?.[1] ?? "").matchAll(/^ {2}([a-z]+)/gm)].map(
+    ([, name = ""]) => name,
+  );
+  assert(names.length >= 8);
+  for (const name of names) {
+    const help = await run(t, name, "--help");
+    assert.equal(help.exitCode, 0);
+    assert.match(help.stdout, /^[A-Z].{5,54}\.\n\nUsage:\n/, name);
+    for (const line of help.stdout.split("\n")) assert(line.length <= 80 && line === line.trimEnd(), line);
+  }
+});
+
+test("names from a cluster cannot control the terminal by a problem", async () => {
+  const fleet = await createFleet();
+  const latched = new Map([["namespace/\u001b[2Jshop\u202e", 0 as EpochMicros]]);
+  await fleet.core.create(builtInResources.configMaps, systemNamespace, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: generatorStateName },
+    data: { [latchesKey]: encodeLatches({ latched, approvals: [] }) },
+  });
+  const { problem } = await fleet.run("approve", "x", "--reason", "y");
+  assert.match(problem ?? "", /these do: namespace\/\?\[2Jshop\?, /);
+  const { stdout } = await fleet.run("approve", "-o", "json");
+  assert.match(stdout, /^[\x20-\x7e\n]*$/);
 });
