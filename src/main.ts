@@ -98,7 +98,12 @@ async function runCommand(argv: readonly string[], program: string, stop: AbortC
     rng,
     signal: stop.signal,
     terminal: {
-      columns: process.stdout.columns ?? columnsDefault,
+      get columns() {
+        return process.stdout.columns ?? columnsDefault;
+      },
+      get rows() {
+        return process.stdout.rows;
+      },
       isColoured: process.stdout.isTTY && process.stdout.hasColors(),
       isInteractive: process.stdout.isTTY,
     },

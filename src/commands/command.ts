@@ -6,8 +6,10 @@ import { type Rng } from "../util/rng.ts";
 
 /** Where the output goes. */
 export interface Terminal {
-  /** Width of a line; 80 where it is not known. */
+  /** Width of a line; 80 where it is not known. May change while a command runs. */
   readonly columns: number;
+  /** Lines of the screen; absent = not known. */
+  readonly rows?: number | undefined;
   /** Escape codes for colours are understood and wanted. */
   readonly isColoured: boolean;
   /** Somebody looks at it: not a pipe and not a file. */

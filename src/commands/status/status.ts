@@ -4,7 +4,7 @@ import { formatWholeSeconds } from "../../api/micro-time.ts";
 import { sleep } from "../../util/clock.ts";
 import { coreOptions, namespaceOption, outputOption, type OutputFormat, readOutput } from "../clusters/options.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
-import { type Command, type CommandContext, type CommandEnd, isGiven, wrongUsage } from "../command.ts";
+import { type Command, type CommandContext, type CommandEnd, isGiven, type Terminal, wrongUsage } from "../command.ts";
 import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { jsonText } from "../text/json.ts";
 import { statusJson } from "./json.ts";
@@ -89,5 +89,13 @@ function textOf(
   if (!isWatch) return text;
   const time = `${formatWholeSeconds(clock.epochMicros())}\n`;
   // The top of the screen, and nothing below what is printed.
-  return terminal.isInteractive ? `\u001b[H\u001b[2J${time}${text}` : `${time}${text}\n`;
+  return terminal.isInteractive ? `\u001b[H\u001b[2J${onScreen(time + text, terminal)}` : `${time}${text}\n`;
+}
+
+/** What is wrong stands at the top, so it is the rest that is left out. The cursor takes the last line. */
+function onScreen(text: string, { rows }: Terminal): string {
+  const lines = text.split("\n").slice(0, -1);
+  if (rows === undefined || lines.length < rows) return text;
+  const shown = lines.slice(0, Math.max(1, rows - 2));
+  return `${shown.join("\n")}\n(${lines.length - shown.length} more lines)\n`;
 }

@@ -224,3 +224,16 @@ test("status --watch -o json prints one line for each look", async () => {
   assert.equal(lines.length, 2);
   for (const line of lines) assert.equal((JSON.parse(line) as { isWrong: boolean }).isWrong, false);
 });
+
+test("status --watch on a screen that is too small keeps its top, where what is wrong stands", async () => {
+  const fleet = await shopFleet();
+  fleet.terminal = { columns: 80, rows: 6, isColoured: false, isInteractive: true };
+  const running = fleet.run("status", "--watch");
+  await fleet.clock.advance(500);
+  fleet.stop.abort();
+  const [, screen = ""] = (await running).stdout.split("\u001b[H\u001b[2J");
+  const lines = screen.split("\n");
+  assert.equal(lines.length, 6);
+  assert.match(lines[2] ?? "", /^shop\/billing .* cell silent$/);
+  assert.match(lines[4] ?? "", /^\(\d+ more lines\)$/);
+});
