@@ -47,6 +47,7 @@ export interface Standing {
   readonly name: string;
   readonly protector: PodProtector;
   readonly view: ProtectorView;
+  /** Its cells by their names. */
   readonly figures: QuotaFigures;
   readonly mustStay: number;
   readonly available: number;
@@ -80,6 +81,7 @@ export function standingOf(stored: StoredProtector, cells: FleetCells | undefine
     held: new Map(),
   });
   const { required, aggregated, unconfirmed } = figures;
+  const byName = figures.cells.toSorted((a, b) => (a.cellID < b.cellID ? -1 : 1));
   return {
     ok: true,
     standing: {
@@ -87,7 +89,7 @@ export function standingOf(stored: StoredProtector, cells: FleetCells | undefine
       name,
       protector,
       view: read.view,
-      figures,
+      figures: { ...figures, cells: byName },
       mustStay: required,
       available: aggregated,
       promised: unconfirmed,

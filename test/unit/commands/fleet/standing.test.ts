@@ -84,3 +84,16 @@ test("without the Leases all counts are in force", async () => {
   assert(read.ok);
   assert.equal(read.standing.available, 3);
 });
+
+test("cells are told by their names, in whatever order they were first counted", async () => {
+  const { figures } = await standing({
+    cells: [
+      { cellID: "w9", available: 3 },
+      { cellID: "w1", available: 3 },
+    ],
+  });
+  assert.deepEqual(
+    figures.cells.map(({ cellID }) => cellID),
+    ["w1", "w9"],
+  );
+});
