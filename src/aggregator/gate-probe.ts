@@ -4,15 +4,13 @@
  * ever deleted by it.
  */
 import { noCellID } from "../api/cell-id.ts";
-import { cellOfGateWarning } from "../api/gate-warning.ts";
-import { readAnnotations } from "../api/pod.ts";
-import { annotations } from "../api/v1alpha1/names.ts";
-import { createDummyPod, type DummyPod, dummyPodPath } from "../kube/dummy-pod.ts";
-import { asKubeError, isKubeError, type KubeClient, type KubeError } from "../kube/kube-client.ts";
+import { createDummyPod, type DummyPod } from "../kube/dummy-pod.ts";
+import { asKubeError, isKubeError, type KubeClient } from "../kube/kube-client.ts";
 import { type Clock, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { type Rng, uniform } from "../util/rng.ts";
+import { askGate, unknown } from "./gate-question.ts";
 import { type Finding, type GateFault, gateFindings, GateState } from "./gate-state.ts";
 
 export interface GateProbeOptions {
@@ -97,38 +95,13 @@ export class GateProbe {
     }
   }
 
-  async #ask(signal: AbortSignal): Promise<Finding | "no pod"> {
-    const { dummyPod, worker } = this.#options;
-    let warnings: readonly string[] = [];
-    const cell = (): string | undefined =>
-      warnings.map((warning) => cellOfGateWarning(warning)).find((named) => named !== undefined);
-    try {
-      const answer = await worker.request({
-        method: "DELETE",
-        path: dummyPodPath(dummyPod),
-        query: { dryRun: "All" },
-        onWarnings: (given) => void (warnings = given),
-        signal,
-      });
-      return this.#ofCell(cell()) ?? (isMarked(answer) ? { kind: "missing" } : unknown(this.#unmarked));
-    } catch (error) {
-      const failure = asKubeError(error);
-      // A refusal too: whoever gave it, our webhook was asked.
-      return this.#ofCell(cell()) ?? ofFailure(failure);
-    }
-  }
-
-  #ofCell(cell: string | undefined): Finding | undefined {
-    if (cell === undefined) return undefined;
-    return cell === this.#options.cellID ? { kind: "ok" } : { kind: "other-cell", cell };
+  #ask(signal: AbortSignal): Promise<Finding | "no pod"> {
+    const { cellID, dummyPod, worker } = this.#options;
+    return askGate(worker, dummyPod, cellID, { signal });
   }
 
   get #pod(): string {
     return `${this.#options.dummyPod.namespace}/${this.#options.dummyPod.name}`;
-  }
-
-  get #unmarked(): string {
-    return `the pod ${this.#pod} lacks the annotation ${annotations.updateTriggerTime}; delete it, it is made again`;
   }
 
   #tell(finding: Finding): void {
@@ -197,23 +170,4 @@ export class GateProbe {
         return fault satisfies never;
     }
   }
-}
-
-function unknown(why: string, isForbidden = false): Finding {
-  return { kind: "unknown", why, isForbidden };
-}
-
-/** False for a pod that the webhook cannot tell from others. An answer without the pod says nothing about that. */
-function isMarked(answer: unknown): boolean {
-  const { kind } = (answer ?? {}) as { readonly kind?: unknown };
-  return kind !== "Pod" || Object.hasOwn(readAnnotations(answer), annotations.updateTriggerTime);
-}
-
-/** The API server's words for a webhook without a decision, with its name, which is ours where it says so. */
-const failedCall = /failed calling webhook "[^"]*podseidon[^"]*"/;
-
-function ofFailure({ kind, message }: KubeError): Finding | "no pod" {
-  if (kind === "notFound") return "no pod";
-  if (kind === "serverError" && failedCall.test(message)) return { kind: "unreachable", why: message };
-  return unknown(message, kind === "forbidden");
 }

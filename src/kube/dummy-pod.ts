@@ -17,7 +17,7 @@ export function touchOf(time: EpochMicros): Readonly<Record<string, string>> {
 }
 
 /** Path of the pod, for requests. */
-export function dummyPodPath({ namespace, name }: DummyPod): string {
+export function dummyPodPath({ namespace, name }: Pick<DummyPod, "namespace" | "name">): string {
   return resourcePath(pods, { namespace, name });
 }
 

@@ -12,6 +12,7 @@
  *   credentials), watch/ (lists, watches, barriers), leader-election/ (Leases), cell-leases/ (which cells are silent),
  *   protobuf/ (what a pod informer reads).
  */
+import { type EpochMicros } from "../util/clock.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -48,6 +49,11 @@ export interface KubeRequest {
    * called without an answer; called again when the client repeats the request by itself.
    */
   readonly onWarnings?: (warnings: readonly string[]) => void;
+  /**
+   * Takes the time at which the server says that it answered, of whole seconds, whatever the code. As `onWarnings`; not
+   * called for an answer that has no time.
+   */
+  readonly onServerTime?: (time: EpochMicros) => void;
   readonly signal?: AbortSignal;
 }
 

@@ -3,7 +3,7 @@
  * server, JSON where protobuf is refused, classification of failures.
  */
 import { type Readable } from "node:stream";
-import { type Clock } from "../../util/clock.ts";
+import { type Clock, type EpochMicros } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { isKubeError, KubeError, type KubeRequest } from "../kube-client.ts";
 import { mediaType } from "../protobuf/index.ts";
@@ -65,6 +65,7 @@ export function createSender(
         try {
           const reply = await attempt(request, credentials, deadline, isStreaming, isProtobuf ? eitherType : jsonType);
           request.onWarnings?.(readWarnings(reply.headers["warning"]));
+          tellServerTime(request, reply.headers["date"]);
           if (isSuccess(reply.code)) return reply;
           error = errorOfAnswer(nameOf(request), reply);
         } catch (thrown) {
@@ -159,6 +160,12 @@ function createRateLimit(
     const limit = `the client-side limit of ${config.qps} requests/s leaves no room in time`;
     throw deadline.error() ?? new KubeError("timeout", `${nameOf(request)}: ${limit}`);
   };
+}
+
+/** An HTTP date: "Sun, 06 Nov 1994 08:49:37 GMT". */
+function tellServerTime({ onServerTime }: KubeRequest, header: unknown): void {
+  const ms = typeof header === "string" ? Date.parse(header) : Number.NaN;
+  if (!Number.isNaN(ms)) onServerTime?.((ms * 1000) as EpochMicros);
 }
 
 /** Names the request in errors. */

@@ -281,8 +281,8 @@ export const rules: readonly Mutation[] = [
   {
     name: "other-cells-are-ours",
     why: "the gate is that of the cell which the webhook's warning names",
-    file: "aggregator/gate-probe.ts",
-    find: `return cell === this.#options.cellID ? { kind: "ok" }`,
+    file: "aggregator/gate-question.ts",
+    find: `return cell === cellID ? { kind: "ok" }`,
     replace: `return cell !== "" ? { kind: "ok" }`,
   },
   {

@@ -1,0 +1,146 @@
+/** What the checks are about: facts that readers gather, and findings are made of. Nothing here reads or judges. */
+import { type Finding as GateAnswer } from "../../aggregator/gate-state.ts";
+import { type CellLease } from "../../api/cell-lease.ts";
+import { type GeneratorState } from "../../kube/generator-state.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { type EpochMicros } from "../../util/clock.ts";
+
+/** What was read, or why nothing was, as the end of a sentence: "you may not list leases in podseidon-system". */
+export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
+
+/** A Lease: who holds it, and since when it has not been renewed. */
+export interface LeaseFacts {
+  /** "" = nobody. */
+  readonly holder: string;
+  /** By the clock of the holder. */
+  readonly renewedAt: EpochMicros | undefined;
+  /** The same write by the clock of the API server, in whole seconds; undefined = it does not tell. */
+  readonly writtenAt: EpochMicros | undefined;
+}
+
+export interface CellFacts extends LeaseFacts {
+  readonly cellID: string;
+  readonly lease: CellLease;
+  /** What its aggregator last found about the webhook: "missing", "other-cell", "unreachable". */
+  readonly gate: string | undefined;
+}
+
+/** The Leases with the label of heartbeats. */
+export interface HeartbeatFacts {
+  readonly cells: readonly CellFacts[];
+  /** Of the generator that marks silent cells. */
+  readonly observer: (LeaseFacts & { readonly productVersion: string | undefined }) | undefined;
+}
+
+export interface ProtectorFacts {
+  readonly valid: readonly StoredProtector[];
+  /** `namespace/name: reason`. */
+  readonly invalid: readonly string[];
+}
+
+/** A Deployment of Podseidon. */
+export interface DeploymentFacts {
+  readonly name: string;
+  /** "generator", "webhook", "aggregator". */
+  readonly component: string;
+  readonly wanted: number;
+  readonly ready: number;
+  readonly image: string;
+  /** Of its container, `--flag=value` as `flag` to `value`; the last one of a flag. */
+  readonly flags: ReadonlyMap<string, string>;
+}
+
+export interface EventFacts {
+  readonly reason: string;
+  readonly message: string;
+  readonly at: EpochMicros | undefined;
+  readonly object: { readonly namespace: string; readonly name: string; readonly uid: string };
+}
+
+/** A right that an account needs, and whether it has it. */
+export interface RightFacts {
+  readonly account: string;
+  /** "get configmaps/podseidon-generator-state in podseidon-system". */
+  readonly right: string;
+  readonly isGranted: boolean;
+}
+
+/** Two clocks at about the same moment. */
+export interface ClockFacts {
+  readonly server: EpochMicros;
+  readonly own: EpochMicros;
+}
+
+export interface CoreFacts {
+  readonly name: string;
+  readonly clock: Reading<ClockFacts>;
+  /** The CustomResourceDefinition as it is; undefined = it is gone. */
+  readonly definition: Reading<unknown>;
+  readonly protectors: Reading<ProtectorFacts>;
+  readonly heartbeats: Reading<HeartbeatFacts>;
+  /** The Lease of the election; undefined = there is none. */
+  readonly generator: Reading<LeaseFacts | undefined>;
+  readonly generatorState: Reading<GeneratorState>;
+  readonly deployments: Reading<readonly DeploymentFacts[]>;
+  readonly events: Reading<readonly EventFacts[]>;
+  /** Namespaces whose label says another mode than enforced: by the mode, their names. */
+  readonly modes: Reading<ReadonlyMap<string, readonly string[]>>;
+  readonly rights: Reading<readonly RightFacts[]>;
+}
+
+/** One entry of a ValidatingWebhookConfiguration of ours. */
+export interface EntryFacts {
+  readonly configuration: string;
+  readonly name: string;
+  readonly failurePolicy: string;
+  /** The URL, or that of the Service as the API server calls it. */
+  readonly url: string;
+  readonly isService: boolean;
+  /** The last segment of the path. */
+  readonly cell: string;
+  /** PEM; "" = the API server trusts what its host trusts. */
+  readonly caBundle: string;
+  /** "DELETE pods", "CREATE pods/eviction", and further ones. */
+  readonly rules: readonly string[];
+  readonly hasObjectSelector: boolean;
+  /** One of those that decide about everybody's deletions. */
+  readonly isMain: boolean;
+}
+
+/** What a webhook shows to a client that has no certificate. */
+export interface ServedFacts {
+  /** Whether its certificate fits the URL and the authorities; else why not, in OpenSSL's or Node's words. */
+  readonly distrust: string | undefined;
+  readonly validFrom: EpochMicros;
+  readonly validTo: EpochMicros;
+  /** Of an answer; undefined = it closed the connection. 401 = it wants a certificate. */
+  readonly status: number | undefined;
+}
+
+export interface WorkerFacts {
+  /** As the person calls it: the cell that it is given for, or the name of the core that is its own worker. */
+  readonly name: string;
+  /** A person has said that it is this cell. */
+  readonly isNamed: boolean;
+  readonly clock: Reading<ClockFacts>;
+  /** UID of its namespace kube-system. */
+  readonly clusterUID: Reading<string>;
+  readonly entries: Reading<readonly EntryFacts[]>;
+  /** Those of aggregators. */
+  readonly deployments: Reading<readonly DeploymentFacts[]>;
+  /** By the dummy pod that was asked about. */
+  readonly gates: ReadonlyMap<string, GateAnswer | "no pod">;
+  /** By URL. */
+  readonly served: ReadonlyMap<string, Reading<ServedFacts>>;
+  readonly rights: Reading<readonly RightFacts[]>;
+}
+
+export interface Facts {
+  /** When all was read, by the clock of this machine. */
+  readonly now: EpochMicros;
+  /** Of this program, as roles name theirs: "0.1.0 (commit)". */
+  readonly productVersion: string;
+  readonly systemNamespace: string;
+  readonly cores: readonly CoreFacts[];
+  readonly workers: readonly WorkerFacts[];
+}

@@ -1,0 +1,38 @@
+/** The CRD of PodProtectors: whether it is there, and keeps what the roles write. */
+import { droppedFields, isOwnSchema, isTerminating, releaseOf } from "../../crd/definition.ts";
+import { type CoreFacts } from "../facts.ts";
+import { counted, fail, type Finding, namesText, ok, unchecked, warn } from "../finding.ts";
+
+const lost = "docs/disasters.md#the-crd-is-lost";
+const apply = "apply the CRD of the release that runs: kubectl apply -k manifests/base/crd";
+
+/** `release`: of the generator that runs, such as "0.1.0"; undefined = it is not known. `own`: of this program. */
+export function definitionFindings(
+  { definition }: Pick<CoreFacts, "definition">,
+  release: string | undefined,
+  own: string,
+): readonly Finding[] {
+  if (!definition.ok) return [unchecked("crd", "the CRD of PodProtectors", definition.why)];
+  const crd = definition.value;
+  if (crd === undefined) {
+    const remedy = { cure: "podseidon restore crd --from SAVED-FILE, with the newest file that you have", page: lost };
+    return [fail("crd", "there is no CRD of PodProtectors: no object of theirs exists", remedy)];
+  }
+  if (isTerminating(crd)) {
+    const remedy = { cure: "podseidon restore crd. Do not restart webhooks before that", page: lost };
+    return [fail("crd", "somebody has deleted the CRD of PodProtectors; finalizers alone keep the objects", remedy)];
+  }
+  const dropped = droppedFields(crd);
+  if (dropped.length > 0) {
+    const text = `the CRD drops ${counted(dropped.length, "field")} of this release: ${namesText(dropped)}`;
+    return [fail("crd-prunes", text, { cure: apply, page: "docs/compatibility.md#extensions" })];
+  }
+  const theirs = releaseOf(crd);
+  // Of a generator of another release than this program we do not know what schema it wants.
+  const isForeign = theirs === undefined ? release === own && !isOwnSchema(crd) : theirs !== release;
+  if (release !== undefined && isForeign) {
+    const text = `the CRD is of ${theirs === undefined ? "another release" : `release ${theirs}`}, the generator of ${release}`;
+    return [warn("release", text, { cure: apply, page: "docs/compatibility.md#extensions" })];
+  }
+  return [ok("crd", "the CRD of PodProtectors keeps all fields")];
+}

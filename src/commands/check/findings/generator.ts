@@ -1,0 +1,57 @@
+/** The generator of a core: whether one leads, and what hangs on finalizers when none does. */
+import { finalizer } from "../../../api/v1alpha1/names.ts";
+import { type EpochMicros } from "../../../util/clock.ts";
+import { ageText } from "../age.ts";
+import { type CoreFacts, type LeaseFacts } from "../facts.ts";
+import { counted, fail, type Finding, ok, unchecked } from "../finding.ts";
+
+/** A leader renews every few seconds, and its Lease is free for others after 15 s. */
+const awayAfterSeconds = 60;
+
+/** `now`: by the clock of the core. */
+export function generatorFindings(
+  { generator, protectors }: Pick<CoreFacts, "generator" | "protectors">,
+  now: EpochMicros,
+  systemNamespace: string,
+): readonly Finding[] {
+  if (!generator.ok) return [unchecked("generator", "the generator", generator.why)];
+  const lease = generator.value;
+  if (lease !== undefined && !isAway(lease, now)) {
+    return [ok("generator", `generator leads: ${lease.holder}, renewed ${ageText(now, lastRenewal(lease))} ago`)];
+  }
+  const carrying = protectors.ok
+    ? protectors.value.valid.filter(({ protector }) => protector.metadata.finalizers?.includes(finalizer) === true)
+    : [];
+  const since = awayText(lease, now);
+  const start = `start it: kubectl -n ${systemNamespace} scale deployment podseidon-generator --replicas=2`;
+  if (carrying.length === 0) {
+    const remedy = { cure: start, page: "docs/generator.md#lifecycle" };
+    return [fail("generator", `no generator leads${since}: floors no longer follow the workloads`, remedy)];
+  }
+  return [
+    fail(
+      "generator",
+      `no generator leads${since}, and ${counted(carrying.length, "PodProtector")} and their workloads carry its ` +
+        "finalizer: deleting such a workload hangs, and floors no longer follow",
+      {
+        cure: `${start}; or take the finalizers off if Podseidon is to go`,
+        page: "docs/install.md#removing-it",
+      },
+    ),
+  ];
+}
+
+/** The write by the API server's clock where it is known: the holder's own may be off. */
+export function lastRenewal({ writtenAt, renewedAt }: LeaseFacts): EpochMicros | undefined {
+  return writtenAt ?? renewedAt;
+}
+
+export function isAway(lease: LeaseFacts, now: EpochMicros): boolean {
+  const last = lastRenewal(lease);
+  return lease.holder === "" || last === undefined || now - last > awayAfterSeconds * 1_000_000;
+}
+
+function awayText(lease: LeaseFacts | undefined, now: EpochMicros): string {
+  const last = lease === undefined ? undefined : lastRenewal(lease);
+  return last === undefined ? "" : ` (the last one renewed its Lease ${ageText(now, last)} ago)`;
+}

@@ -1,0 +1,89 @@
+/** PodProtectors that a person should know about, by the conditions that the roles write. */
+import { type ConditionType } from "../../../api/v1alpha1/conditions.ts";
+import { type StoredProtector } from "../../../kube/resources.ts";
+import { type CoreFacts, type Reading } from "../facts.ts";
+import { counted, fail, type Finding, namesText, note, ok, type Remedy, unchecked, warn } from "../finding.ts";
+
+export function protectorFindings({
+  protectors,
+  modes,
+}: Pick<CoreFacts, "protectors" | "modes">): readonly Finding[] {
+  if (!protectors.ok) return [unchecked("protectors", "PodProtectors", protectors.why)];
+  const { valid, invalid } = protectors.value;
+  const findings = [
+    ...(invalid.length > 0
+      ? [
+          fail("protectors", `${counted(invalid.length, "PodProtector")} invalid: ${namesText(invalid)}`, {
+            cure: "correct or delete them: deletions of pods that they select are refused",
+            page: "docs/webhook.md#invalid-podprotectors",
+          }),
+        ]
+      : []),
+    ...conditionTold.flatMap((told) => ofCondition(valid, told)),
+    ...modeFindings(modes),
+  ];
+  if (findings.some(({ level }) => level !== "note")) return findings;
+  return [ok("protectors", `${counted(valid.length, "PodProtector")}: nothing to say`), ...findings];
+}
+
+interface ConditionTold extends Remedy {
+  readonly check: "undrainable" | "dangling" | "change-held" | "counts-pending";
+  readonly type: ConditionType;
+  /** After the number of objects. */
+  readonly text: (count: number) => string;
+}
+
+const conditionTold: readonly ConditionTold[] = [
+  {
+    check: "undrainable",
+    type: "Undrainable",
+    text: (count) => `${counted(count, "workload")} can never be drained, since all pods must stay`,
+    cure: "allow at least one pod to be away: maxUnavailable of the workload, or one replica more",
+    page: "docs/generator.md#floors",
+  },
+  {
+    check: "dangling",
+    type: "Dangling",
+    text: (count) => `${counted(count, "PodProtector")} dangling: the workload has vanished without being deleted`,
+    cure: "make the workload again, or delete its PodProtector",
+    page: "docs/generator.md#lifecycle",
+  },
+  {
+    check: "change-held",
+    type: "ChangeHeld",
+    text: (count) => `${counted(count, "change")} held, since too many workloads change at once`,
+    cure: "look at the cause: podseidon approve, or undo the change",
+    page: "docs/mass-changes.md#approve",
+  },
+  {
+    check: "counts-pending",
+    type: "CountsPending",
+    text: (count) => `${counted(count, "PodProtector")} without the counts of a cell: deletions are refused`,
+    cure: "look at the aggregator of that cell; after a start or an edit it takes a minute",
+    page: "docs/refusals.md",
+  },
+];
+
+function ofCondition(valid: readonly StoredProtector[], told: ConditionTold): readonly Finding[] {
+  const { check, type, text, cure, page } = told;
+  const names = valid
+    .filter(({ protector }) =>
+      protector.status?.conditions?.some((condition) => condition.type === type && condition.status === "True"),
+    )
+    .map(({ key }) => key);
+  return names.length === 0 ? [] : [warn(check, `${text(names.length)}: ${namesText(names)}`, { cure, page })];
+}
+
+/** Somebody wants them so. */
+function modeFindings(modes: CoreFacts["modes"]): readonly Finding[] {
+  return modes.ok ? [...modes.value].map(([mode, names]) => ofMode(mode, names)) : unreadModes(modes);
+}
+
+function unreadModes(modes: Extract<Reading<unknown>, { readonly ok: false }>): readonly Finding[] {
+  return [unchecked("mode", "modes of namespaces", modes.why)];
+}
+
+function ofMode(mode: string, names: readonly string[]): Finding {
+  const effect = mode === "off" ? "their workloads have no PodProtector" : "nothing is refused there";
+  return note("mode", `${counted(names.length, "namespace")} in ${mode}, ${effect}: ${namesText(names)}`, "docs/generator.md#modes");
+}

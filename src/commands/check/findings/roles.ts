@@ -1,0 +1,79 @@
+/** What else of Podseidon runs in a core, and of which releases everything is. */
+import { type CoreFacts, type DeploymentFacts, type EventFacts, type Reading } from "../facts.ts";
+import { ageText } from "../age.ts";
+import { fail, type Finding, note, ok, unchecked, warn } from "../finding.ts";
+import { type EpochMicros } from "../../../util/clock.ts";
+
+/** One that is drained, and no deletion can be reviewed. */
+const replicasMin = 2;
+/** The webhook says it once a day. An Event is gone an hour later, so there is none of a certificate renewed since. */
+const certificateReasons = new Set(["CertificateExpired", "CertificateExpiresSoon"]);
+
+export function webhookReplicaFindings(deployments: Reading<readonly DeploymentFacts[]>): readonly Finding[] {
+  if (!deployments.ok) return [unchecked("webhook-replicas", "replicas of the webhook", deployments.why)];
+  const webhooks = deployments.value.filter(({ component }) => component === "webhook");
+  if (webhooks.length === 0)
+    return [unchecked("webhook-replicas", "replicas of the webhook", "there is no Deployment of it here")];
+  return webhooks.map(({ name, ready, wanted }) => {
+    const text = `${name}: ${ready} of ${wanted} replicas are ready`;
+    if (ready === 0) {
+      const cure = "look at its pods and their logs; until one is ready, deletions are refused";
+      return fail("webhook-replicas", text, { cure, page: "docs/break-glass.md#is-it-podseidon" });
+    }
+    if (Math.min(ready, wanted) >= replicasMin) return ok("webhook-replicas", text);
+    const cure = "run three: while the only one is away, deletions are refused";
+    return warn("webhook-replicas", text, { cure, page: "docs/webhook.md#readiness" });
+  });
+}
+
+/** What webhooks tell of certificates in files, of clients as well, which nobody else sees. */
+export function certificateEventFindings(events: Reading<readonly EventFacts[]>, now: EpochMicros): readonly Finding[] {
+  if (!events.ok) return [unchecked("certificate", "what webhooks say of their certificates", events.why)];
+  return events.value
+    .filter(({ reason }) => certificateReasons.has(reason))
+    .map(({ message, at }) =>
+      warn("certificate", `${message} (said ${ageText(now, at)} ago)`, {
+        cure: "renew it; a replica takes a new one within a minute or so",
+        page: "docs/webhook.md#expiry",
+      }),
+    );
+}
+
+/** Roles of one core, and of its cells. `own`: of this program. */
+export function releaseFindings(core: CoreFacts, own: string): readonly Finding[] {
+  const { heartbeats, deployments } = core;
+  const versions = new Map<string, string>();
+  if (heartbeats.ok) {
+    const { observer, cells } = heartbeats.value;
+    if (observer?.productVersion !== undefined) versions.set("generator", observer.productVersion);
+    for (const { cellID, lease } of cells)
+      if (lease.productVersion !== undefined) versions.set(`aggregator of ${cellID}`, lease.productVersion);
+  }
+  const remedy = {
+    cure: "bring all roles to one release, the CRD first and the generator last",
+    page: "docs/compatibility.md#extensions",
+  };
+  const findings: Finding[] = [];
+  if (new Set(versions.values()).size > 1) {
+    const text = [...versions].map(([role, version]) => `${role} ${version}`).join(", ");
+    findings.push(warn("release", `roles are of different releases: ${text}`, remedy));
+  }
+  const images = imagesOf(deployments);
+  if (new Set(images.values()).size > 1) {
+    const text = [...images].map(([role, image]) => `${role} ${image}`).join(", ");
+    findings.push(warn("release", `Deployments run different images: ${text}`, remedy));
+  }
+  if (findings.length > 0) return findings;
+  const [version] = versions.values();
+  if (version === undefined)
+    return [unchecked("release", "releases of the roles", "no heartbeat of this release says one")];
+  if (version === own) return [ok("release", `roles are of release ${version}`)];
+  const text = `roles are of release ${version}, this program of ${own}: it checks by what its own release needs`;
+  return [note("release", text, "docs/compatibility.md#extensions")];
+}
+
+/** Of the roles that have an image here. */
+function imagesOf(deployments: Reading<readonly DeploymentFacts[]>): ReadonlyMap<string, string> {
+  if (!deployments.ok) return new Map();
+  return new Map(deployments.value.map(({ component, image }) => [component, image]));
+}

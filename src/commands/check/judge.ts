@@ -1,0 +1,88 @@
+/** All findings about a fleet, in the order in which people read them. Pure: facts in, groups of findings out. */
+import { type EpochMicros } from "../../util/clock.ts";
+import { type CoreFacts, type Facts, type WorkerFacts } from "./facts.ts";
+import { type Finding, type Group, unchecked } from "./finding.ts";
+import { cellFindings } from "./findings/cells.ts";
+import { certificateFindings } from "./findings/certificates.ts";
+import { clockFindings } from "./findings/clocks.ts";
+import { configurationFindings } from "./findings/configuration.ts";
+import { definitionFindings } from "./findings/definition.ts";
+import { gateFindings } from "./findings/gate.ts";
+import { generatorFindings } from "./findings/generator.ts";
+import { protectorFindings } from "./findings/protectors.ts";
+import { rightFindings } from "./findings/rights.ts";
+import { certificateEventFindings, releaseFindings, webhookReplicaFindings } from "./findings/roles.ts";
+import { tombstoneFindings } from "./findings/tombstones.ts";
+import { cellsOf, workerCellFindings } from "./findings/worker-cell.ts";
+
+export function judge(facts: Facts): readonly Group[] {
+  const { cores, workers } = facts;
+  const title = (what: string, { name }: CoreFacts): string => (cores.length === 1 ? what : `${what} of ${name}`);
+  const checked = new Set(workers.flatMap((worker) => cellsOf(worker, cores).reported));
+  return [
+    ...cores.map((core) => ({ title: core.name, findings: coreFindings(core, facts) })),
+    ...workers.map((worker) => ({ title: workerTitle(worker, cores), findings: workerFindings(worker, facts) })),
+    ...cores.map((core) => ({
+      title: title("cells", core),
+      findings: [...cellFindings(core, coreNow(core, facts), checked), ...unseenWorkers(core, checked)],
+    })),
+    ...cores.map((core) => ({
+      title: title("protectors", core),
+      findings: [...protectorFindings(core), ...tombstoneFindings(core, coreNow(core, facts))],
+    })),
+    { title: "clocks", findings: clockFindings(facts) },
+  ];
+}
+
+function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
+  const { productVersion, systemNamespace } = facts;
+  const now = coreNow(core, facts);
+  const observer = core.heartbeats.ok ? core.heartbeats.value.observer : undefined;
+  return [
+    ...definitionFindings(core, releaseIn(observer?.productVersion), releaseIn(productVersion) ?? ""),
+    ...generatorFindings(core, now, systemNamespace),
+    ...webhookReplicaFindings(core.deployments),
+    ...certificateEventFindings(core.events, now),
+    ...rightFindings(core.rights),
+    ...releaseFindings(core, productVersion),
+  ];
+}
+
+function workerFindings(worker: WorkerFacts, facts: Facts): readonly Finding[] {
+  const { cores, workers } = facts;
+  const others = new Map(workers.filter((other) => other !== worker).map((other) => [other.name, other]));
+  const { reported, configured } = cellsOf(worker, cores);
+  const gates = gateFindings(worker, reported.length > 0 ? reported : configured);
+  const certificates = certificateFindings(worker, facts.now);
+  return [
+    ...workerCellFindings(worker, cores, others),
+    ...configurationFindings(worker),
+    // The API server's view and ours of one certificate are one finding.
+    ...gates.filter((gate) => !certificates.some((one) => one.check === gate.check && one.level === "fail")),
+    ...certificates,
+    // Of a cluster that is core and worker they stand with the core.
+    ...(cores.some(({ name }) => name === worker.name) ? [] : rightFindings(worker.rights)),
+  ];
+}
+
+function workerTitle({ name }: WorkerFacts, cores: readonly CoreFacts[]): string {
+  return cores.some((core) => core.name === name) ? `${name} as worker` : name;
+}
+
+/** Cells of clusters that were not given, so that nobody takes silence about them for health. */
+function unseenWorkers({ heartbeats }: CoreFacts, checked: ReadonlySet<string>): readonly Finding[] {
+  const cells = heartbeats.ok ? heartbeats.value.cells.filter(({ cellID }) => !checked.has(cellID)) : [];
+  return cells.map(({ cellID }) =>
+    unchecked("worker", `the worker cluster of cell "${cellID}"`, `give it by --worker ${cellID}=CONTEXT`),
+  );
+}
+
+/** By the clock of the API server, which ages of what it holds are measured by. */
+function coreNow({ clock }: CoreFacts, { now }: Facts): EpochMicros {
+  return clock.ok ? clock.value.server : now;
+}
+
+/** "0.1.0" of "0.1.0 (commit)". */
+function releaseIn(productVersion: string | undefined): string | undefined {
+  return productVersion?.split(" ")[0];
+}

@@ -1,0 +1,78 @@
+/** The findings as a person reads them, and as a program does. */
+import { printable } from "../../util/printable.ts";
+import { type Finding, type Group, type Level } from "./finding.ts";
+
+const words: Readonly<Record<Level, string>> = { ok: "ok", fail: "FAIL", warn: "warn", note: "note", unchecked: "?" };
+/** Before the text: two spaces, the longest word, two spaces. */
+const indent = 8;
+/** ANSI: green, bold red, yellow, none, dim. */
+const colours: Readonly<Record<Level, readonly [string, string]>> = {
+  ok: ["\u001b[32m", "\u001b[0m"],
+  fail: ["\u001b[1;31m", "\u001b[0m"],
+  warn: ["\u001b[33m", "\u001b[0m"],
+  note: ["", ""],
+  unchecked: ["\u001b[2m", "\u001b[0m"],
+};
+/** Longer lines are hard to read, however wide the terminal is. */
+const columnsMax = 120;
+const columnsMin = 40;
+
+export interface ReportStyle {
+  readonly columns: number;
+  readonly isColoured: boolean;
+}
+
+/** Ends with a line end. */
+export function reportText(groups: readonly Group[], style: ReportStyle): string {
+  const columns = Math.max(columnsMin, Math.min(style.columns, columnsMax));
+  const lines = groups
+    .filter(({ findings }) => findings.length > 0)
+    .flatMap(({ title, findings }) => [printable(title), ...findings.flatMap((one) => linesOf(one, columns, style))]);
+  return `${[...lines, summaryText(groups)].join("\n")}\n`;
+}
+
+/** "2 failures, 3 warnings". */
+function summaryText(groups: readonly Group[]): string {
+  const { fail, warn, unchecked } = countsOf(groups);
+  const counts = [
+    ...(fail > 0 ? [fail === 1 ? "1 failure" : `${fail} failures`] : []),
+    ...(warn > 0 ? [warn === 1 ? "1 warning" : `${warn} warnings`] : []),
+  ];
+  const found = counts.length === 0 ? "no failures, no warnings" : counts.join(", ");
+  return unchecked === 0 ? found : `${found}; ${unchecked} not checked`;
+}
+
+export function countsOf(groups: readonly Group[]): Readonly<Record<Level, number>> {
+  const counts = { ok: 0, fail: 0, warn: 0, note: 0, unchecked: 0 };
+  for (const { findings } of groups) for (const { level } of findings) counts[level] += 1;
+  return counts;
+}
+
+/** One object; ends with a line end. Texts are as they were found, also those of others. */
+export function reportJson(groups: readonly Group[]): string {
+  const { fail, warn } = countsOf(groups);
+  const findings = groups.flatMap(({ title, findings: own }) => own.map((finding) => ({ group: title, ...finding })));
+  return `${JSON.stringify({ failures: fail, warnings: warn, findings }, undefined, 2)}\n`;
+}
+
+function linesOf({ level, text, cure, page }: Finding, columns: number, { isColoured }: ReportStyle): readonly string[] {
+  const [before, after] = isColoured ? colours[level] : ["", ""];
+  const word = `  ${before}${words[level]}${after}${" ".repeat(indent - 2 - words[level].length)}`;
+  const width = columns - indent;
+  const [first = "", ...rest] = wrap(printable(text), width);
+  const further = [...rest, ...(cure === undefined ? [] : wrap(`-> ${printable(cure)}`, width))];
+  return [`${word}${first}`, ...[...further, ...(page === undefined ? [] : [page])].map((line) => " ".repeat(indent) + line)];
+}
+
+/** Breaks at spaces; a word that is longer than a line stays whole, so that it can be copied. */
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
