@@ -4,6 +4,7 @@
  * table. What several share: clusters/ (which clusters, and connections), fleet/ (what is read from them), text/ (how
  * it is shown).
  */
+import { check } from "./check/command.ts";
 import { type Command, type CommandEnd, type CommandSurroundings } from "./command.ts";
 import { dispatch } from "./dispatch.ts";
 import { completion } from "./completion.ts";
@@ -31,7 +32,11 @@ const version: Command = {
   },
 };
 
+<<<<<<< HEAD
 const commands: readonly Command[] = [status, explain, cells, approve, release, completion, help, version];
+=======
+const commands: readonly Command[] = [help, version, check];
+>>>>>>> bf69342c (check: readers, and the command in the table)
 
 /** Runs the command that `argv[0]` names; see dispatch. */
 export function runCommand(argv: readonly string[], surroundings: CommandSurroundings): Promise<CommandEnd> {

@@ -2,8 +2,9 @@
 import { type Finding as GateAnswer } from "../../aggregator/gate-state.ts";
 import { type CellLease } from "../../api/cell-lease.ts";
 import { type GeneratorState } from "../../kube/generator-state.ts";
-import { type StoredProtector } from "../../kube/resources.ts";
 import { type EpochMicros } from "../../util/clock.ts";
+import { type ListedProtectors } from "../fleet/protectors.ts";
+import { type ProtectorEvent } from "../fleet/refusals.ts";
 
 /** What was read, or why nothing was, as the end of a sentence: "you may not list leases in podseidon-system". */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
@@ -21,8 +22,6 @@ export interface LeaseFacts {
 export interface CellFacts extends LeaseFacts {
   readonly cellID: string;
   readonly lease: CellLease;
-  /** What its aggregator last found about the webhook: "missing", "other-cell", "unreachable". */
-  readonly gate: string | undefined;
 }
 
 /** The Leases with the label of heartbeats. */
@@ -30,12 +29,6 @@ export interface HeartbeatFacts {
   readonly cells: readonly CellFacts[];
   /** Of the generator that marks silent cells. */
   readonly observer: (LeaseFacts & { readonly productVersion: string | undefined }) | undefined;
-}
-
-export interface ProtectorFacts {
-  readonly valid: readonly StoredProtector[];
-  /** `namespace/name: reason`. */
-  readonly invalid: readonly string[];
 }
 
 /** A Deployment of Podseidon. */
@@ -46,15 +39,16 @@ export interface DeploymentFacts {
   readonly wanted: number;
   readonly ready: number;
   readonly image: string;
+  /** The ServiceAccount that it runs as. */
+  readonly account: string;
   /** Of its container, `--flag=value` as `flag` to `value`; the last one of a flag. */
   readonly flags: ReadonlyMap<string, string>;
 }
 
-export interface EventFacts {
-  readonly reason: string;
+/** What a webhook has written about a certificate, on its Deployment. */
+export interface CertificateEvent {
   readonly message: string;
   readonly at: EpochMicros | undefined;
-  readonly object: { readonly namespace: string; readonly name: string; readonly uid: string };
 }
 
 /** A right that an account needs, and whether it has it. */
@@ -76,13 +70,14 @@ export interface CoreFacts {
   readonly clock: Reading<ClockFacts>;
   /** The CustomResourceDefinition as it is; undefined = it is gone. */
   readonly definition: Reading<unknown>;
-  readonly protectors: Reading<ProtectorFacts>;
+  readonly protectors: Reading<ListedProtectors>;
   readonly heartbeats: Reading<HeartbeatFacts>;
   /** The Lease of the election; undefined = there is none. */
   readonly generator: Reading<LeaseFacts | undefined>;
   readonly generatorState: Reading<GeneratorState>;
   readonly deployments: Reading<readonly DeploymentFacts[]>;
-  readonly events: Reading<readonly EventFacts[]>;
+  readonly protectorEvents: Reading<readonly ProtectorEvent[]>;
+  readonly certificateEvents: Reading<readonly CertificateEvent[]>;
   /** Namespaces whose label says another mode than enforced: by the mode, their names. */
   readonly modes: Reading<ReadonlyMap<string, readonly string[]>>;
   readonly rights: Reading<readonly RightFacts[]>;
@@ -117,6 +112,11 @@ export interface ServedFacts {
   readonly status: number | undefined;
 }
 
+export type ReadServed =
+  | { readonly ok: true; readonly value: ServedFacts }
+  /** `isPrivate`: its address is one within a cluster. */
+  | { readonly ok: false; readonly why: string; readonly isPrivate?: boolean };
+
 export interface WorkerFacts {
   /** As the person calls it: the cell that it is given for, or the name of the core that is its own worker. */
   readonly name: string;
@@ -131,7 +131,7 @@ export interface WorkerFacts {
   /** By the dummy pod that was asked about. */
   readonly gates: ReadonlyMap<string, GateAnswer | "no pod">;
   /** By URL. */
-  readonly served: ReadonlyMap<string, Reading<ServedFacts>>;
+  readonly served: ReadonlyMap<string, ReadServed>;
   readonly rights: Reading<readonly RightFacts[]>;
 }
 

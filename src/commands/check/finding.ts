@@ -1,4 +1,6 @@
 /** What a check has found out, one line each, and how a person mends it. */
+import { type EpochMicros } from "../../util/clock.ts";
+import { ageText } from "../text/age.ts";
 
 /**
  * - ok: looked at, and in order;
@@ -92,6 +94,11 @@ const namedMax = 5;
 export function namesText(names: readonly string[]): string {
   const shown = names.slice(0, namedMax).join(", ");
   return names.length > namedMax ? `${shown} and ${names.length - namedMax} more` : shown;
+}
+
+/** How long ago a moment was. */
+export function agoText(now: EpochMicros, then: EpochMicros | undefined): string {
+  return then === undefined ? "an unknown time" : ageText((now - then) / 1_000);
 }
 
 /** "1 workload", "2 workloads". */

@@ -22,6 +22,7 @@ export function judge(facts: Facts): readonly Group[] {
   return [
     ...cores.map((core) => ({ title: core.name, findings: coreFindings(core, facts) })),
     ...workers.map((worker) => ({ title: workerTitle(worker, cores), findings: workerFindings(worker, facts) })),
+    ...(workers.length > 0 ? [] : [{ title: "workers", findings: [noWorkers] }]),
     ...cores.map((core) => ({
       title: title("cells", core),
       findings: [...cellFindings(core, coreNow(core, facts), checked), ...unseenWorkers(core, checked)],
@@ -34,6 +35,8 @@ export function judge(facts: Facts): readonly Group[] {
   ];
 }
 
+const noWorkers = unchecked("worker", "worker clusters", "give each by --worker CELL=CONTEXT");
+
 function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
   const { productVersion, systemNamespace } = facts;
   const now = coreNow(core, facts);
@@ -42,7 +45,7 @@ function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
     ...definitionFindings(core, releaseIn(observer?.productVersion), releaseIn(productVersion) ?? ""),
     ...generatorFindings(core, now, systemNamespace),
     ...webhookReplicaFindings(core.deployments),
-    ...certificateEventFindings(core.events, now),
+    ...certificateEventFindings(core.certificateEvents, now),
     ...rightFindings(core.rights),
     ...releaseFindings(core, productVersion),
   ];

@@ -1,33 +1,32 @@
 /** The findings as a person reads them, and as a program does. */
 import { printable } from "../../util/printable.ts";
+import { type Terminal } from "../command.ts";
+import { coloured, type Tone } from "../text/colour.ts";
+import { wrapped } from "../text/wrap.ts";
 import { type Finding, type Group, type Level } from "./finding.ts";
 
 const words: Readonly<Record<Level, string>> = { ok: "ok", fail: "FAIL", warn: "warn", note: "note", unchecked: "?" };
 /** Before the text: two spaces, the longest word, two spaces. */
 const indent = 8;
-/** ANSI: green, bold red, yellow, none, dim. */
-const colours: Readonly<Record<Level, readonly [string, string]>> = {
-  ok: ["\u001b[32m", "\u001b[0m"],
-  fail: ["\u001b[1;31m", "\u001b[0m"],
-  warn: ["\u001b[33m", "\u001b[0m"],
-  note: ["", ""],
-  unchecked: ["\u001b[2m", "\u001b[0m"],
+const tones: Readonly<Record<Level, Tone | undefined>> = {
+  ok: "good",
+  fail: "bad",
+  warn: "warning",
+  note: undefined,
+  unchecked: "faint",
 };
 /** Longer lines are hard to read, however wide the terminal is. */
 const columnsMax = 120;
 const columnsMin = 40;
 
-export interface ReportStyle {
-  readonly columns: number;
-  readonly isColoured: boolean;
-}
+type Style = Pick<Terminal, "columns" | "isColoured">;
 
 /** Ends with a line end. */
-export function reportText(groups: readonly Group[], style: ReportStyle): string {
+export function reportText(groups: readonly Group[], style: Style): string {
   const columns = Math.max(columnsMin, Math.min(style.columns, columnsMax));
   const lines = groups
     .filter(({ findings }) => findings.length > 0)
-    .flatMap(({ title, findings }) => [printable(title), ...findings.flatMap((one) => linesOf(one, columns, style))]);
+    .flatMap(({ title, findings }) => [coloured(style, "strong", printable(title)), ...findings.flatMap((one) => linesOf(one, columns, style))]);
   return `${[...lines, summaryText(groups)].join("\n")}\n`;
 }
 
@@ -55,24 +54,10 @@ export function reportJson(groups: readonly Group[]): string {
   return `${JSON.stringify({ failures: fail, warnings: warn, findings }, undefined, 2)}\n`;
 }
 
-function linesOf({ level, text, cure, page }: Finding, columns: number, { isColoured }: ReportStyle): readonly string[] {
-  const [before, after] = isColoured ? colours[level] : ["", ""];
-  const word = `  ${before}${words[level]}${after}${" ".repeat(indent - 2 - words[level].length)}`;
+function linesOf({ level, text, cure, page }: Finding, columns: number, style: Style): readonly string[] {
+  const word = `  ${coloured(style, tones[level], words[level])}${" ".repeat(indent - 2 - words[level].length)}`;
   const width = columns - indent;
-  const [first = "", ...rest] = wrap(printable(text), width);
-  const further = [...rest, ...(cure === undefined ? [] : wrap(`-> ${printable(cure)}`, width))];
+  const [first = "", ...rest] = wrapped(printable(text), width);
+  const further = [...rest, ...(cure === undefined ? [] : wrapped(`-> ${printable(cure)}`, width))];
   return [`${word}${first}`, ...[...further, ...(page === undefined ? [] : [page])].map((line) => " ".repeat(indent) + line)];
-}
-
-/** Breaks at spaces; a word that is longer than a line stays whole, so that it can be copied. */
-function wrap(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }

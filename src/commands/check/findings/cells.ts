@@ -2,9 +2,9 @@
 import { epochMicrosOf, formatMicroTime } from "../../../api/micro-time.ts";
 import { ghostsOf } from "../../../generator/ghost-cells.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
-import { ageText, durationText } from "../age.ts";
-import { type CellFacts, type CoreFacts, type ProtectorFacts } from "../facts.ts";
-import { counted, fail, type Finding, note, ok, unchecked, warn } from "../finding.ts";
+import { type ListedProtectors } from "../../fleet/protectors.ts";
+import { type CellFacts, type CoreFacts } from "../facts.ts";
+import { agoText, counted, fail, type Finding, note, ok, unchecked, warn } from "../finding.ts";
 import { lastRenewal } from "./generator.ts";
 
 const silentPage = "docs/cells.md#see-a-silent-cell";
@@ -30,7 +30,8 @@ export function cellFindings(
 }
 
 function ofCell(cell: CellFacts, now: EpochMicros, isChecked: boolean): readonly Finding[] {
-  const { cellID, lease, gate } = cell;
+  const { cellID, lease } = cell;
+  const { gate } = lease;
   const findings: Finding[] = [];
   if (lease.isForgotten)
     findings.push(note("cell-retiring", `cell "${cellID}" is being retired`, "docs/cells.md#retire-a-cell"));
@@ -62,13 +63,13 @@ function heard(cell: CellFacts, now: EpochMicros): Finding {
   const { cellID, lease } = cell;
   const since = silentSince(cell, now);
   if (since === undefined)
-    return ok("cell-silent", `cell "${cellID}" was last heard ${ageText(now, lastRenewal(cell))} ago`);
+    return ok("cell-silent", `cell "${cellID}" was last heard ${agoText(now, lastRenewal(cell))} ago`);
   const { keepUntil } = lease;
   if (keepUntil !== undefined && keepUntil > formatMicroTime(now)) {
     const text = `cell "${cellID}" is silent, and its last counts are kept until ${keepUntil}`;
     return note("cell-keep", text, "docs/cells.md#keep-a-cell");
   }
-  return fail("cell-silent", `cell "${cellID}" has been silent for ${ageText(now, since)}: its pods count for nothing`, {
+  return fail("cell-silent", `cell "${cellID}" has been silent for ${agoText(now, since)}: its pods count for nothing`, {
     cure:
       "start its aggregator; `podseidon cells keep` keeps its last counts for planned work, `podseidon cells forget` " +
       "retires a cell that is gone for good",
@@ -87,7 +88,7 @@ function silentSince(cell: CellFacts, now: EpochMicros): EpochMicros | undefined
 }
 
 /** Cells of statuses that have promised deletions and neither counts nor a Lease. */
-function ghosts({ valid }: ProtectorFacts, leased: ReadonlySet<string>): readonly Finding[] {
+function ghosts({ valid }: ListedProtectors, leased: ReadonlySet<string>): readonly Finding[] {
   const objects = new Map<string, number>();
   for (const stored of valid)
     for (const { cellID } of ghostsOf(stored)) if (!leased.has(cellID)) objects.set(cellID, (objects.get(cellID) ?? 0) + 1);
@@ -98,8 +99,8 @@ function ghosts({ valid }: ProtectorFacts, leased: ReadonlySet<string>): readonl
         "there, and nobody counts it",
       {
         cure:
-          `find the webhook configuration whose URL ends with /${cellID} and correct it; the generator removes the ghost ` +
-          `${durationText(75)} after the last admission`,
+          `find the webhook configuration whose URL ends with /${cellID} and correct it; the generator removes the ` +
+          "ghost 75 s after the last admission",
         page: "docs/cells.md#ghost-cells",
       },
     ),
@@ -107,7 +108,7 @@ function ghosts({ valid }: ProtectorFacts, leased: ReadonlySet<string>): readonl
 }
 
 /** Counted cells without a Lease: of the Go original, of an earlier release, or dead. */
-function unheard({ valid }: ProtectorFacts, leased: ReadonlySet<string>): readonly Finding[] {
+function unheard({ valid }: ListedProtectors, leased: ReadonlySet<string>): readonly Finding[] {
   const objects = new Map<string, number>();
   for (const { protector } of valid)
     for (const { cellID, aggregation } of protector.status?.cells ?? [])

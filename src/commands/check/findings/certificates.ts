@@ -2,8 +2,8 @@
 import { readCertificates, subjectOf } from "../../../util/pem-certificates.ts";
 import { messageOf } from "../../../util/error-message.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
-import { durationText } from "../age.ts";
-import { type EntryFacts, type Reading, type ServedFacts, type WorkerFacts } from "../facts.ts";
+import { ageText } from "../../text/age.ts";
+import { type EntryFacts, type ReadServed, type WorkerFacts } from "../facts.ts";
 import { fail, type Finding, ok, unchecked, warn } from "../finding.ts";
 
 const daySeconds = 24 * 3_600;
@@ -61,12 +61,14 @@ function validityOf({ validFromDate, validToDate }: { readonly validFromDate: Da
   };
 }
 
-function ofServed(url: string, reading: Reading<ServedFacts>, now: EpochMicros): readonly Finding[] {
+function ofServed(url: string, reading: ReadServed, now: EpochMicros): readonly Finding[] {
   if (!reading.ok) {
-    return [
-      unchecked("certificate", `the certificate of the webhook at ${url}`, reading.why),
-      unchecked("client-certificate", "whether it answers strangers", reading.why),
-    ];
+    const { why, isPrivate = false } = reading;
+    const certificate = unchecked("certificate", `the certificate of the webhook at ${url}`, why);
+    // Strangers who reach it are in its cluster.
+    return isPrivate
+      ? [certificate]
+      : [certificate, unchecked("client-certificate", "whether it answers without a client certificate", why)];
   }
   const { distrust, status } = reading.value;
   const ended = ofValidity(`certificate of the webhook at ${url}`, reading.value, now);
@@ -88,7 +90,7 @@ function ofServed(url: string, reading: Reading<ServedFacts>, now: EpochMicros):
 }
 
 function goodFor({ validTo }: Validity, now: EpochMicros): Finding {
-  return ok("certificate", `caBundle matches, certificate good for ${durationText((validTo - now) / 1_000_000)}`);
+  return ok("certificate", `caBundle matches, certificate good for ${ageText((validTo - now) / 1_000)}`);
 }
 
 function ofStranger(url: string, status: number | undefined): Finding {
@@ -104,10 +106,10 @@ function ofValidity(what: string, { validFrom, validTo }: Validity, now: EpochMi
   const cure = "renew it, and put the new authority beside the old one into caBundle first";
   const leftSeconds = (validTo - now) / 1_000_000;
   if (leftSeconds <= 0) {
-    const text = `${what} expired ${durationText(-leftSeconds)} ago: every deletion is refused`;
+    const text = `${what} expired ${ageText(-leftSeconds * 1_000)} ago: every deletion is refused`;
     return [fail("certificate", text, { cure, page: expiryPage })];
   }
   const wholeSeconds = (validTo - validFrom) / 1_000_000;
   if (leftSeconds > Math.min(soonSeconds, wholeSeconds * soonShare)) return [];
-  return [warn("certificate", `${what} expires in ${durationText(leftSeconds)}`, { cure, page: expiryPage })];
+  return [warn("certificate", `${what} expires in ${ageText(leftSeconds * 1_000)}`, { cure, page: expiryPage })];
 }

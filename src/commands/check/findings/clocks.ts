@@ -1,5 +1,5 @@
 /** Clocks that are far off: of this machine, of API servers, and of whoever renews a Lease. */
-import { durationText } from "../age.ts";
+import { ageText } from "../../text/age.ts";
 import { type CoreFacts, type Facts, type LeaseFacts } from "../facts.ts";
 import { type Finding, ok, type Remedy, unchecked, warn } from "../finding.ts";
 
@@ -57,5 +57,5 @@ function ofHolders({ name, heartbeats, generator, clock }: CoreFacts): readonly 
 }
 
 function aheadText(seconds: number): string {
-  return `${durationText(Math.abs(seconds))} ${seconds > 0 ? "ahead of" : "behind"}`;
+  return `${ageText(Math.abs(seconds) * 1_000)} ${seconds > 0 ? "ahead of" : "behind"}`;
 }

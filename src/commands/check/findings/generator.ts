@@ -1,9 +1,8 @@
 /** The generator of a core: whether one leads, and what hangs on finalizers when none does. */
 import { finalizer } from "../../../api/v1alpha1/names.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
-import { ageText } from "../age.ts";
 import { type CoreFacts, type LeaseFacts } from "../facts.ts";
-import { counted, fail, type Finding, ok, unchecked } from "../finding.ts";
+import { agoText, counted, fail, type Finding, ok, unchecked } from "../finding.ts";
 
 /** A leader renews every few seconds, and its Lease is free for others after 15 s. */
 const awayAfterSeconds = 60;
@@ -17,7 +16,7 @@ export function generatorFindings(
   if (!generator.ok) return [unchecked("generator", "the generator", generator.why)];
   const lease = generator.value;
   if (lease !== undefined && !isAway(lease, now)) {
-    return [ok("generator", `generator leads: ${lease.holder}, renewed ${ageText(now, lastRenewal(lease))} ago`)];
+    return [ok("generator", `generator leads: ${lease.holder}, renewed ${agoText(now, lastRenewal(lease))} ago`)];
   }
   const carrying = protectors.ok
     ? protectors.value.valid.filter(({ protector }) => protector.metadata.finalizers?.includes(finalizer) === true)
@@ -53,5 +52,5 @@ export function isAway(lease: LeaseFacts, now: EpochMicros): boolean {
 
 function awayText(lease: LeaseFacts | undefined, now: EpochMicros): string {
   const last = lease === undefined ? undefined : lastRenewal(lease);
-  return last === undefined ? "" : ` (the last one renewed its Lease ${ageText(now, last)} ago)`;
+  return last === undefined ? "" : ` (the last one renewed its Lease ${agoText(now, last)} ago)`;
 }

@@ -1,6 +1,7 @@
 /** PodProtectors that a person should know about, by the conditions that the roles write. */
 import { type ConditionType } from "../../../api/v1alpha1/conditions.ts";
 import { type StoredProtector } from "../../../kube/resources.ts";
+import { type InvalidProtector } from "../../fleet/protectors.ts";
 import { type CoreFacts, type Reading } from "../facts.ts";
 import { counted, fail, type Finding, namesText, note, ok, type Remedy, unchecked, warn } from "../finding.ts";
 
@@ -13,7 +14,7 @@ export function protectorFindings({
   const findings = [
     ...(invalid.length > 0
       ? [
-          fail("protectors", `${counted(invalid.length, "PodProtector")} invalid: ${namesText(invalid)}`, {
+          fail("protectors", `${counted(invalid.length, "PodProtector")} invalid: ${invalidText(invalid)}`, {
             cure: "correct or delete them: deletions of pods that they select are refused",
             page: "docs/webhook.md#invalid-podprotectors",
           }),
@@ -24,6 +25,10 @@ export function protectorFindings({
   ];
   if (findings.some(({ level }) => level !== "note")) return findings;
   return [ok("protectors", `${counted(valid.length, "PodProtector")}: nothing to say`), ...findings];
+}
+
+function invalidText(invalid: readonly InvalidProtector[]): string {
+  return namesText(invalid.map(({ namespace, name, reason }) => `${namespace}/${name} (${reason})`));
 }
 
 interface ConditionTold extends Remedy {

@@ -1,13 +1,10 @@
 /** What else of Podseidon runs in a core, and of which releases everything is. */
-import { type CoreFacts, type DeploymentFacts, type EventFacts, type Reading } from "../facts.ts";
-import { ageText } from "../age.ts";
-import { fail, type Finding, note, ok, unchecked, warn } from "../finding.ts";
+import { type CertificateEvent, type CoreFacts, type DeploymentFacts, type Reading } from "../facts.ts";
+import { agoText, fail, type Finding, note, ok, unchecked, warn } from "../finding.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 
 /** One that is drained, and no deletion can be reviewed. */
 const replicasMin = 2;
-/** The webhook says it once a day. An Event is gone an hour later, so there is none of a certificate renewed since. */
-const certificateReasons = new Set(["CertificateExpired", "CertificateExpiresSoon"]);
 
 export function webhookReplicaFindings(deployments: Reading<readonly DeploymentFacts[]>): readonly Finding[] {
   if (!deployments.ok) return [unchecked("webhook-replicas", "replicas of the webhook", deployments.why)];
@@ -27,16 +24,17 @@ export function webhookReplicaFindings(deployments: Reading<readonly DeploymentF
 }
 
 /** What webhooks tell of certificates in files, of clients as well, which nobody else sees. */
-export function certificateEventFindings(events: Reading<readonly EventFacts[]>, now: EpochMicros): readonly Finding[] {
+export function certificateEventFindings(
+  events: Reading<readonly CertificateEvent[]>,
+  now: EpochMicros,
+): readonly Finding[] {
   if (!events.ok) return [unchecked("certificate", "what webhooks say of their certificates", events.why)];
-  return events.value
-    .filter(({ reason }) => certificateReasons.has(reason))
-    .map(({ message, at }) =>
-      warn("certificate", `${message} (said ${ageText(now, at)} ago)`, {
-        cure: "renew it; a replica takes a new one within a minute or so",
-        page: "docs/webhook.md#expiry",
-      }),
-    );
+  return events.value.map(({ message, at }) =>
+    warn("certificate", `${message} (said ${agoText(now, at)} ago)`, {
+      cure: "renew it; a replica takes a new one within a minute or so",
+      page: "docs/webhook.md#expiry",
+    }),
+  );
 }
 
 /** Roles of one core, and of its cells. `own`: of this program. */

@@ -1,0 +1,154 @@
+/** Gathers the facts about a core, all at the same time. */
+import { asObject, fieldsOf } from "../../../api/json.ts";
+import { parseTime } from "../../../api/micro-time.ts";
+import { labels as names } from "../../../api/v1alpha1/names.ts";
+import { configMaps, generatorStateName, readGeneratorState } from "../../../kube/generator-state.ts";
+import { isKubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
+import { definitionName } from "../../../kube/protector-definition.ts";
+import { customResourceDefinitions, leases, namespaces, podProtectors } from "../../../kube/resources.ts";
+import { listAll } from "../../../kube/watch/index.ts";
+import { listProtectors } from "../../fleet/protectors.ts";
+import { events, listProtectorEvents } from "../../fleet/refusals.ts";
+import { deployments } from "../../fleet/replicas.ts";
+import { type CertificateEvent, type CoreFacts, type Reading, type RightFacts } from "../facts.ts";
+import { cellRights, coreRights, listAccounts, type NeededRight, reviewRights, reviews } from "./account-rights.ts";
+import { readClock } from "./clock.ts";
+import { type Reader, readInTime } from "./deadline.ts";
+import { listDeployments } from "./deployments.ts";
+import { listHeartbeats, readLease } from "./leases.ts";
+
+/** A large core has 20 MB of them. */
+const protectorsMs = 4_000;
+/** As in the manifests. */
+const election = "podseidon-generator";
+
+export async function readCore(
+  name: string,
+  client: KubeClient,
+  systemNamespace: string,
+  reader: Reader,
+): Promise<CoreFacts> {
+  const cluster = client.cluster;
+  const system = { namespace: systemNamespace };
+  const state = { verb: "get", resource: configMaps, ...system, name: generatorStateName } as const;
+  const heartbeats = readInTime({ cluster, verb: "list", resource: leases, ...system }, reader, (signal) =>
+    listHeartbeats(client, systemNamespace, signal),
+  );
+  const deployed = readInTime({ cluster, verb: "list", resource: deployments, ...system }, reader, (signal) =>
+    listDeployments(client, systemNamespace, signal),
+  );
+  return {
+    name,
+    ...(await settled({
+      clock: readClock(client, reader),
+      definition: readDefinition(client, reader),
+      protectors: readInTime(
+        { cluster, verb: "list", resource: podProtectors },
+        reader,
+        (signal) => listProtectors(client, undefined, signal),
+        protectorsMs,
+      ),
+      heartbeats,
+      generator: readInTime({ cluster, verb: "get", resource: leases, ...system, name: election }, reader, (signal) =>
+        readLease(client, systemNamespace, election, signal),
+      ),
+      generatorState: readInTime({ cluster, ...state }, reader, (signal) =>
+        readGeneratorState(client, systemNamespace, { signal }),
+      ),
+      deployments: deployed,
+      protectorEvents: readInTime({ cluster, verb: "list", resource: events }, reader, (signal) =>
+        listProtectorEvents(client, undefined, signal),
+      ),
+      certificateEvents: readInTime({ cluster, verb: "list", resource: events, ...system }, reader, (signal) =>
+        listCertificateEvents(client, systemNamespace, signal),
+      ),
+      modes: readInTime({ cluster, verb: "list", resource: namespaces }, reader, (signal) => listModes(client, signal)),
+      rights: readRights(client, systemNamespace, reader, { heartbeats, deployed }),
+    })),
+  };
+}
+
+/** The values of an object of promises. */
+async function settled<T extends object>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  const entries = Object.entries(promises) as [keyof T, Promise<T[keyof T]>][];
+  const values = await Promise.all(entries.map(async ([key, value]) => [key, await value] as const));
+  return Object.fromEntries(values) as T;
+}
+
+function readDefinition(client: KubeClient, reader: Reader): Promise<Reading<unknown>> {
+  const access = { verb: "get", resource: customResourceDefinitions, name: definitionName } as const;
+  return readInTime({ cluster: client.cluster, ...access }, reader, async (signal) => {
+    const path = resourcePath(customResourceDefinitions, { name: definitionName });
+    try {
+      return await client.request({ method: "GET", path, signal });
+    } catch (error) {
+      // A 404 without a Status is the page of a proxy that has no server.
+      if (isKubeError(error, "notFound") && error.status !== undefined) return undefined;
+      throw error;
+    }
+  });
+}
+
+/** The webhook says it once a day. An Event is gone an hour later, so there is hardly one of a certificate renewed since. */
+const certificateReasons: ReadonlySet<unknown> = new Set(["CertificateExpired", "CertificateExpiresSoon"]);
+
+async function listCertificateEvents(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<readonly CertificateEvent[]> {
+  const found = new Map<string, CertificateEvent>();
+  const fieldSelector = "involvedObject.kind=Deployment";
+  await listAll(
+    client,
+    { resource: events, namespace, fieldSelector },
+    (raw) => {
+      const { reason, message, lastTimestamp } = fieldsOf(raw);
+      if (!certificateReasons.has(reason) || typeof message !== "string") return;
+      // Each replica says it.
+      found.set(message, { message, at: parseTime(lastTimestamp) });
+    },
+    { signal },
+  );
+  return [...found.values()];
+}
+
+async function listModes(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>> {
+  const modes = new Map<string, string[]>();
+  await listAll(
+    client,
+    { resource: namespaces, labelSelector: names.mode },
+    (raw) => {
+      const { name, labels } = fieldsOf(fieldsOf(raw)["metadata"]);
+      const mode = String(asObject(labels)?.[names.mode] ?? "");
+      if (mode !== "enforced") modes.set(mode, [...(modes.get(mode) ?? []), String(name)]);
+    },
+    { signal },
+  );
+  return modes;
+}
+
+/** Those of the generator, the webhook, and the aggregators of all cells that are heard. */
+async function readRights(
+  client: KubeClient,
+  namespace: string,
+  reader: Reader,
+  found: Record<"heartbeats", Promise<CoreFacts["heartbeats"]>> & Record<"deployed", Promise<CoreFacts["deployments"]>>,
+): Promise<Reading<readonly RightFacts[]>> {
+  const [heartbeats, deployed] = await Promise.all([found.heartbeats, found.deployed]);
+  return readInTime({ cluster: client.cluster, verb: "create", resource: reviews }, reader, async (signal) => {
+    const accounts = await listAccounts(client, namespace, signal);
+    const needed = new Map<string, readonly NeededRight[]>(
+      [...coreRights(namespace)].filter(([account]) => accounts.has(account)),
+    );
+    for (const { cellID } of heartbeats.ok ? heartbeats.value.cells : []) {
+      const own = `podseidon-aggregator-${cellID}`;
+      const account = accounts.has(own) ? own : "podseidon-aggregator";
+      const here = deployed.ok ? deployed.value.find((one) => one.flags.get("aggregator-cell-id") === cellID) : undefined;
+      const target = here?.flags.get("worker-kube-target-namespace");
+      if (accounts.has(account))
+        needed.set(account, [...(needed.get(account) ?? []), ...cellRights(namespace, cellID, target)]);
+    }
+    return reviewRights(client, namespace, needed, signal);
+  });
+}

@@ -1,0 +1,68 @@
+/** The Deployments of the roles, by the labels of the manifests, and the flags that they are given. */
+import { asList, fieldsOf } from "../../../api/json.ts";
+import { environmentName } from "../../../config/environment.ts";
+import { type FlagName } from "../../../config/flag-table.ts";
+import { type KubeClient } from "../../../kube/kube-client.ts";
+import { listAll } from "../../../kube/watch/index.ts";
+import { deployments } from "../../fleet/replicas.ts";
+import { type DeploymentFacts } from "../facts.ts";
+
+const labelSelector = "app.kubernetes.io/name=podseidon";
+const componentLabel = "app.kubernetes.io/component";
+
+/** Flags that a check compares; each may stand in the environment instead. */
+const readFlags = [
+  "aggregator-cell-id",
+  "update-trigger-dummy-pod-namespace",
+  "update-trigger-dummy-pod-name",
+  "aggregator-leader-elector-name",
+  "worker-kube-target-namespace",
+] as const satisfies readonly FlagName[];
+
+/** Empty where Podseidon runs in another way. Throws KubeError. */
+export async function listDeployments(
+  cluster: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<readonly DeploymentFacts[]> {
+  const found: DeploymentFacts[] = [];
+  await listAll(
+    cluster,
+    { resource: deployments, namespace, labelSelector },
+    (raw) => {
+      const { metadata, spec, status } = fieldsOf(raw);
+      const { name, labels } = fieldsOf(metadata);
+      const component = fieldsOf(labels)[componentLabel];
+      if (typeof name !== "string" || typeof component !== "string") return;
+      const { replicas, template } = fieldsOf(spec);
+      const containers = asList(fieldsOf(fieldsOf(template)["spec"])["containers"]).map(fieldsOf);
+      const { readyReplicas } = fieldsOf(status);
+      const image = containers[0]?.["image"];
+      found.push({
+        name,
+        component,
+        wanted: typeof replicas === "number" ? replicas : 1,
+        ready: typeof readyReplicas === "number" ? readyReplicas : 0,
+        image: typeof image === "string" ? image : "",
+        account: String(fieldsOf(fieldsOf(template)["spec"])["serviceAccountName"] ?? ""),
+        flags: new Map(containers.flatMap(flagsOf)),
+      });
+    },
+    { signal },
+  );
+  return found;
+}
+
+/** Of a container: what stands in its arguments takes precedence. */
+function flagsOf({ args, env }: Readonly<Record<string, unknown>>): readonly (readonly [string, string])[] {
+  const variables = new Map(asList(env).map(fieldsOf).map(({ name, value }) => [name, value]));
+  const ofVariables = readFlags.flatMap((flag) => {
+    const value = variables.get(environmentName(flag));
+    return typeof value === "string" ? [[flag, value] as const] : [];
+  });
+  const ofArguments = asList(args).flatMap((arg) => {
+    const [, flag = "", value = ""] = /^--([^=]+)=(.*)$/s.exec(String(arg)) ?? [];
+    return flag === "" ? [] : [[flag, value] as const];
+  });
+  return [...ofVariables, ...ofArguments];
+}

@@ -1,0 +1,70 @@
+/** Leases with what a check needs of them: whose they are, and both clocks of the last renewal. */
+import { cellLeaseLabels, readCellLease } from "../../../api/cell-lease.ts";
+import { asList, fieldsOf } from "../../../api/json.ts";
+import { parseTime } from "../../../api/micro-time.ts";
+import { isKubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
+import { leases } from "../../../kube/resources.ts";
+import { listAll } from "../../../kube/watch/index.ts";
+import { type EpochMicros } from "../../../util/clock.ts";
+import { type CellFacts, type HeartbeatFacts, type LeaseFacts } from "../facts.ts";
+
+/** A Lease whose list of objects is full has 60 kB. */
+const pageSize = 100;
+
+/** Throws KubeError. */
+export async function listHeartbeats(
+  core: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<HeartbeatFacts> {
+  const cells: CellFacts[] = [];
+  let observer: HeartbeatFacts["observer"];
+  await listAll(
+    core,
+    { resource: leases, namespace, labelSelector: cellLeaseLabels.heartbeat },
+    (raw) => {
+      const lease = readCellLease(raw);
+      if (lease === undefined) return;
+      const facts = leaseFacts(raw);
+      if (lease.cellID !== undefined) cells.push({ ...facts, cellID: lease.cellID, lease });
+      else observer = { ...facts, productVersion: lease.productVersion };
+    },
+    { signal, pageSize },
+  );
+  return { cells: cells.toSorted((a, b) => (a.cellID < b.cellID ? -1 : 1)), observer };
+}
+
+/** Undefined = there is none. Throws KubeError. */
+export async function readLease(
+  cluster: KubeClient,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<LeaseFacts | undefined> {
+  try {
+    return leaseFacts(await cluster.request({ method: "GET", path: resourcePath(leases, { namespace, name }), signal }));
+  } catch (error) {
+    if (isKubeError(error, "notFound")) return undefined;
+    throw error;
+  }
+}
+
+function leaseFacts(raw: unknown): LeaseFacts {
+  const { metadata, spec } = fieldsOf(raw);
+  const { holderIdentity, renewTime } = fieldsOf(spec);
+  return {
+    holder: typeof holderIdentity === "string" ? holderIdentity : "",
+    renewedAt: parseTime(renewTime),
+    writtenAt: writtenAt(fieldsOf(metadata)["managedFields"]),
+  };
+}
+
+/** When the API server stored the present renewTime: it notes who changed which fields, and when, by its own clock. */
+function writtenAt(managedFields: unknown): EpochMicros | undefined {
+  const times = asList(managedFields).map(fieldsOf).flatMap(({ fieldsV1, time }) => {
+    const spec = fieldsOf(fieldsOf(fieldsV1)["f:spec"]);
+    return spec["f:renewTime"] === undefined ? [] : [parseTime(time) ?? 0];
+  });
+  const newest = Math.max(0, ...times);
+  return newest === 0 ? undefined : (newest as EpochMicros);
+}

@@ -1,0 +1,93 @@
+/** The entries of Podseidon's ValidatingWebhookConfigurations in a worker. */
+import { asList, asObject, fieldsOf, type Json } from "../../../api/json.ts";
+import { apiGroup } from "../../../api/v1alpha1/names.ts";
+import { type KubeClient, type Resource } from "../../../kube/kube-client.ts";
+import { listAll } from "../../../kube/watch/index.ts";
+import { type EntryFacts } from "../facts.ts";
+
+export const webhookConfigurations: Resource = {
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  resource: "validatingwebhookconfigurations",
+};
+
+/**
+ * Entries of the manifests that let pass what they cannot ask about, on purpose: preemption, and pod garbage collection
+ * (manifests/base/admission).
+ */
+const secondaryConditions: ReadonlySet<unknown> = new Set(["by-the-scheduler", "by-pod-garbage-collection"]);
+
+/** Throws KubeError. */
+export async function listEntries(worker: KubeClient, signal: AbortSignal): Promise<readonly EntryFacts[]> {
+  const found: EntryFacts[] = [];
+  await listAll(
+    worker,
+    { resource: webhookConfigurations },
+    (raw) => {
+      const { metadata, webhooks } = fieldsOf(raw);
+      const { name, labels } = fieldsOf(metadata);
+      const entries = asList(webhooks).map(fieldsOf);
+      if (!isOurs(fieldsOf(labels), entries)) return;
+      found.push(...entries.map((entry) => entryFacts(String(name), entry)));
+    },
+    { signal },
+  );
+  return found;
+}
+
+/** Our names of entries end with our domain; whoever has renamed them has kept the label, or points to our Service. */
+function isOurs(labels: Json, entries: readonly Json[]): boolean {
+  return labels["app.kubernetes.io/name"] === "podseidon" || entries.some(({ name }) => String(name).endsWith(apiGroup));
+}
+
+function entryFacts(configuration: string, entry: Json): EntryFacts {
+  const { name, failurePolicy, clientConfig, rules, objectSelector, matchConditions } = entry;
+  const { url: given, service, caBundle } = fieldsOf(clientConfig);
+  const isService = asObject(service) !== undefined;
+  const url = isService ? serviceUrl(fieldsOf(service)) : String(given ?? "");
+  const asked = asList(rules).map(fieldsOf).flatMap(ruleTexts);
+  const isSecondary = asList(matchConditions)
+    .map(fieldsOf)
+    .some((condition) => secondaryConditions.has(condition["name"]));
+  return {
+    configuration,
+    name: String(name),
+    failurePolicy: typeof failurePolicy === "string" ? failurePolicy : "Fail",
+    url,
+    isService,
+    cell: cellIn(url),
+    caBundle: typeof caBundle === "string" ? Buffer.from(caBundle, "base64").toString("utf8") : "",
+    rules: asked,
+    hasObjectSelector: Object.values(fieldsOf(objectSelector)).some((part) => Object.keys(part ?? {}).length > 0),
+    isMain: !isSecondary && asked.some((rule) => rule.startsWith("DELETE ") || rule.startsWith("CREATE ")),
+  };
+}
+
+function serviceUrl({ namespace, name, path, port }: Json): string {
+  const at = port === undefined || port === 443 ? "" : `:${String(port)}`;
+  return `https://${String(name)}.${String(namespace)}.svc${at}${typeof path === "string" ? path : "/"}`;
+}
+
+/** The last segment of the path. */
+function cellIn(url: string): string {
+  const path = /^[a-z]+:\/\/[^/]*(\/[^?#]*)?/i.exec(url)?.[1] ?? "/";
+  return decoded(path.slice(path.lastIndexOf("/") + 1));
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function ruleTexts({ operations, resources }: Json): readonly string[] {
+  const [verbs, kinds] = [asList(operations).map(String), asList(resources).map(String)];
+  const all = verbs.includes("*") ? ["CREATE", "UPDATE", "DELETE"] : verbs;
+  return all.flatMap((verb) => kinds.flatMap(expanded).map((kind) => `${verb} ${kind}`));
+}
+
+function expanded(kind: string): readonly string[] {
+  return ["*", "*/*", "pods/*"].includes(kind) ? ["pods", "pods/eviction"] : [kind];
+}

@@ -1,0 +1,145 @@
+/** Gathers the facts about a worker, all that can be at the same time. Nothing is changed: deletions are dry runs. */
+import { askGate } from "../../../aggregator/gate-question.ts";
+import { type Finding as GateAnswer } from "../../../aggregator/gate-state.ts";
+import { fieldsOf } from "../../../api/json.ts";
+import { KubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
+import { namespaces } from "../../../kube/resources.ts";
+import { deployments } from "../../fleet/replicas.ts";
+import { type DeploymentFacts, type Reading, type ReadServed, type RightFacts, type WorkerFacts } from "../facts.ts";
+import {
+  aggregatorRights,
+  type AggregatorSetting,
+  listAccounts,
+  type NeededRight,
+  reviewRights,
+  reviews,
+  webhookWorkerRights,
+} from "./account-rights.ts";
+import { readClock } from "./clock.ts";
+import { type Reader, readInTime } from "./deadline.ts";
+import { listDeployments } from "./deployments.ts";
+import { readServed } from "./served-certificate.ts";
+import { listEntries, webhookConfigurations } from "./webhook-entries.ts";
+
+/** An API server may wait for the webhook as long as that may take, and the check is to be over in five seconds. */
+const gateMs = 3_000;
+/** A person has more dummy pods than this only by mistake. */
+const dummyPodsMax = 20;
+
+export interface WorkerQuestion {
+  readonly name: string;
+  readonly isNamed: boolean;
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  /** Instead of what the aggregators' flags say. */
+  readonly dummyPod: AggregatorSetting["dummyPod"] | undefined;
+}
+
+export async function readWorker(question: WorkerQuestion, reader: Reader): Promise<WorkerFacts> {
+  const { name, isNamed, client, systemNamespace } = question;
+  const { cluster } = client;
+  const system = { namespace: systemNamespace };
+  const [clock, clusterUID, entries, deployed] = await Promise.all([
+    readClock(client, reader),
+    readClusterUID(client, reader),
+    readInTime({ cluster, verb: "list", resource: webhookConfigurations }, reader, (signal) =>
+      listEntries(client, signal),
+    ),
+    readInTime({ cluster, verb: "list", resource: deployments, ...system }, reader, async (signal) =>
+      (await listDeployments(client, systemNamespace, signal)).filter(({ component }) => component === "aggregator"),
+    ),
+  ]);
+  const settings = settingsOf(question, deployed.ok ? deployed.value : []);
+  const [gates, served, rights] = await Promise.all([
+    askGates(client, settings, reader),
+    readServedAll(entries, reader),
+    readRights(client, systemNamespace, settings, reader),
+  ]);
+  return { name, isNamed, clock, clusterUID, entries, deployments: deployed, gates, served, rights };
+}
+
+/** Tells clusters apart. */
+function readClusterUID(client: KubeClient, reader: Reader): Promise<Reading<string>> {
+  const name = "kube-system";
+  return readInTime({ cluster: client.cluster, verb: "get", resource: namespaces, name }, reader, async (signal) => {
+    const path = resourcePath(namespaces, { name });
+    const { uid } = fieldsOf(fieldsOf(await client.request({ method: "GET", path, signal }))["metadata"]);
+    if (typeof uid === "string") return uid;
+    throw new KubeError("malformed", `GET ${path}: the answer has no UID`);
+  });
+}
+
+/** By account: as the aggregators' flags say, or as the manifests have them. */
+function settingsOf(
+  { dummyPod }: WorkerQuestion,
+  deployed: readonly DeploymentFacts[],
+): ReadonlyMap<string, readonly AggregatorSetting[]> {
+  const account = "podseidon-aggregator";
+  const usual = { namespace: "podseidon-update-trigger", name: "podseidon-update-trigger" };
+  if (deployed.length === 0)
+    return new Map([[account, [{ election: account, dummyPod: dummyPod ?? usual, target: undefined }]]]);
+  const settings = deployed.map(({ account: own, flags }) => ({
+    account: own,
+    election: flags.get("aggregator-leader-elector-name") ?? account,
+    dummyPod: dummyPod ?? {
+      namespace: flags.get("update-trigger-dummy-pod-namespace") ?? usual.namespace,
+      name: flags.get("update-trigger-dummy-pod-name") ?? usual.name,
+    },
+    target: flags.get("worker-kube-target-namespace"),
+  }));
+  return Map.groupBy(settings, (setting) => setting.account);
+}
+
+async function askGates(
+  client: KubeClient,
+  settings: ReadonlyMap<string, readonly AggregatorSetting[]>,
+  reader: Reader,
+): Promise<WorkerFacts["gates"]> {
+  const all = [...settings.values()].flat().map(({ dummyPod }) => [`${dummyPod.namespace}/${dummyPod.name}`, dummyPod] as const);
+  const distinct = [...new Map(all)].slice(0, dummyPodsMax);
+  const answers = distinct.map(async ([key, pod]) => [key, await ask(client, pod, reader)] as const);
+  return new Map(await Promise.all(answers));
+}
+
+function ask(
+  client: KubeClient,
+  dummyPod: AggregatorSetting["dummyPod"],
+  reader: Reader,
+): Promise<GateAnswer | "no pod"> {
+  // Which cell it should be is judged later, with all that is known of the worker.
+  return askGate(client, dummyPod, "", { signal: reader.signal, timeoutMs: gateMs });
+}
+
+/** Addresses that only the API server's own cluster knows are not tried. */
+async function readServedAll(
+  entries: WorkerFacts["entries"],
+  reader: Reader,
+): Promise<WorkerFacts["served"]> {
+  if (!entries.ok) return new Map();
+  const main = entries.value.filter(({ isMain }) => isMain);
+  const answers = [...new Map(main.map((entry) => [entry.url, entry])).values()].map(async (entry) => {
+    const served: ReadServed = entry.isService
+      ? { ok: false, why: "a Service cannot be reached from here", isPrivate: true }
+      : await readServed(entry.url, entry.caBundle, reader);
+    return [entry.url, served] as const;
+  });
+  return new Map(await Promise.all(answers));
+}
+
+function readRights(
+  client: KubeClient,
+  namespace: string,
+  settings: ReadonlyMap<string, readonly AggregatorSetting[]>,
+  reader: Reader,
+): Promise<Reading<readonly RightFacts[]>> {
+  return readInTime({ cluster: client.cluster, verb: "create", resource: reviews }, reader, async (signal) => {
+    const accounts = await listAccounts(client, namespace, signal);
+    const all: (readonly [string, readonly NeededRight[]])[] = [
+      ...Array.from(settings, ([account, own]) => {
+        return [account, own.flatMap((setting) => aggregatorRights(namespace, setting))] as const;
+      }),
+      ["podseidon-webhook", webhookWorkerRights],
+    ];
+    return reviewRights(client, namespace, new Map(all.filter(([account]) => accounts.has(account))), signal);
+  });
+}

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { protectorFindings } from "../../../../../src/commands/check/findings/protectors.ts";
+import { type CoreFacts } from "../../../../../src/commands/check/facts.ts";
+import { core, protector, read, unread } from "../sound-facts.ts";
+
+const texts = (fields: Partial<CoreFacts>): readonly string[] =>
+  protectorFindings(core(fields)).map(({ level, text }) => `${level} ${text}`);
+const valid = (...all: readonly ReturnType<typeof protector>[]) => ({ protectors: read({ valid: all, invalid: [] }) });
+
+test("PodProtectors without conditions are in order", () => {
+  assert.deepEqual(texts(valid(protector("a"), protector("b"))), ["ok 2 PodProtectors: nothing to say"]);
+});
+
+test("a condition is told once, with the first few objects that have it", () => {
+  const all = ["a", "b", "c", "d", "e", "f", "g"].map((name) => protector(name, { conditions: ["Undrainable"] }));
+  assert.deepEqual(texts(valid(...all)), [
+    "warn 7 workloads can never be drained, since all pods must stay: shop/a, shop/b, shop/c, shop/d, shop/e and 2 more",
+  ]);
+});
+
+test("each condition that a person has to do something about is told", () => {
+  const conditions = ["Undrainable", "Dangling", "ChangeHeld", "CountsPending", "AtFloor"];
+  assert.equal(texts(valid(protector("a", { conditions }))).length, 4);
+});
+
+test("objects that no webhook can use are a failure", () => {
+  const protectors = read({ valid: [], invalid: [{ namespace: "shop", name: "a", reason: "no spec" }] });
+  assert.deepEqual(texts({ protectors }), ["fail 1 PodProtector invalid: shop/a (no spec)"]);
+});
+
+test("namespaces in shadow or off are notes", () => {
+  const modes = read(new Map([["shadow", ["shop"]], ["off", ["lab", "test"]]]));
+  assert.deepEqual(texts({ modes }), [
+    "ok 1 PodProtector: nothing to say",
+    "note 1 namespace in shadow, nothing is refused there: shop",
+    "note 2 namespaces in off, their workloads have no PodProtector: lab, test",
+  ]);
+});
+
+test("what cannot be read is not checked", () => {
+  assert.match(texts({ protectors: unread })[0] ?? "", /^unchecked PodProtectors/);
+});
