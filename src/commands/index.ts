@@ -32,11 +32,7 @@ const version: Command = {
   },
 };
 
-<<<<<<< HEAD
-const commands: readonly Command[] = [status, explain, cells, approve, release, completion, help, version];
-=======
-const commands: readonly Command[] = [help, version, check];
->>>>>>> bf69342c (check: readers, and the command in the table)
+const commands: readonly Command[] = [status, check, explain, cells, approve, release, completion, help, version];
 
 /** Runs the command that `argv[0]` names; see dispatch. */
 export function runCommand(argv: readonly string[], surroundings: CommandSurroundings): Promise<CommandEnd> {
