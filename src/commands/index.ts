@@ -5,6 +5,7 @@
  * it is shown).
  */
 import { check } from "./check/command.ts";
+import { restore } from "./restore/command.ts";
 import { type Command, type CommandEnd, type CommandSurroundings } from "./command.ts";
 import { dispatch } from "./dispatch.ts";
 import { completion } from "./completion.ts";
@@ -32,7 +33,7 @@ const version: Command = {
   },
 };
 
-const commands: readonly Command[] = [status, check, explain, cells, approve, release, completion, help, version];
+const commands: readonly Command[] = [status, check, explain, cells, approve, release, restore, completion, help, version];
 
 /** Runs the command that `argv[0]` names; see dispatch. */
 export function runCommand(argv: readonly string[], surroundings: CommandSurroundings): Promise<CommandEnd> {

@@ -15,7 +15,7 @@ export function definitionFindings(
   if (!definition.ok) return [unchecked("crd", "the CRD of PodProtectors", definition.why)];
   const crd = definition.value;
   if (crd === undefined) {
-    const remedy = { cure: "podseidon restore crd --from SAVED-FILE, with the newest file that you have", page: lost };
+    const remedy = { cure: "podseidon restore crd --file=FILE, with the newest file that you have", page: lost };
     return [fail("crd", "there is no CRD of PodProtectors: no object of theirs exists", remedy)];
   }
   if (isTerminating(crd)) {
