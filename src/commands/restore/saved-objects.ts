@@ -2,14 +2,11 @@
  * The file that PodProtectors are saved in before anything is touched: what `kubectl get podprotectors -A -o json`
  * writes, and beside it how far a restore has come. A run that was interrupted goes on from it.
  */
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { asList, asObject, fieldsOf, type Json } from "../../api/json.ts";
 import { Problem } from "../../config/problem.ts";
 import { messageOf } from "../../util/error-message.ts";
-import { readRegularFile } from "../../util/regular-file.ts";
 
-/** 100,000 objects with full histories. */
-const bytesMax = 512 * 1024 * 1024;
 /** They say what runs where; nobody else needs to read that. */
 const mode = 0o600;
 
@@ -26,7 +23,7 @@ export interface SavedObjects {
 export function readSaved(file: string): SavedObjects | Problem | undefined {
   let text: string;
   try {
-    text = readRegularFile(file, bytesMax);
+    text = readFileSync(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     return new Problem(`cannot read ${file}: ${messageOf(error)}`);
@@ -54,7 +51,7 @@ export function writeSaved(file: string, { items, definitionUID, isRestored }: S
   try {
     const handle = openSync(partial, "w", mode);
     try {
-      writeSync(handle, `${JSON.stringify(list, undefined, 1)}\n`);
+      writeFileSync(handle, `${JSON.stringify(list, undefined, 1)}\n`);
       fsyncSync(handle);
     } finally {
       closeSync(handle);

@@ -1,0 +1,170 @@
+/** The facts about a fleet that is in good order, for tests that plant one fault: a core and two workers. */
+import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName, readCellLease } from "../../../../src/api/cell-lease.ts";
+import { formatMicroTime } from "../../../../src/api/micro-time.ts";
+import {
+  type CellFacts,
+  type CoreFacts,
+  type DeploymentFacts,
+  type EntryFacts,
+  type Facts,
+  type Reading,
+  type WorkerFacts,
+} from "../../../../src/commands/check/facts.ts";
+import { type CheckID, type Finding, type Group } from "../../../../src/commands/check/finding.ts";
+import { judge } from "../../../../src/commands/check/judge.ts";
+import { ownDefinition } from "../../../../src/commands/crd/definition.ts";
+import { decodeGeneratorState } from "../../../../src/kube/generator-state.ts";
+import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
+import { type EpochMicros } from "../../../../src/util/clock.ts";
+
+export const now = (Date.UTC(2026, 0, 1) * 1_000) as EpochMicros;
+export const productVersion = "0.1.0 (abc)";
+
+/** `seconds` before now. */
+export function before(seconds: number): EpochMicros {
+  return (now - seconds * 1_000_000) as EpochMicros;
+}
+
+export function read<T>(value: T): Reading<T> {
+  return { ok: true, value };
+}
+
+export const unread: Extract<Reading<never>, { ok: false }> = { ok: false, why: "you may not look" };
+
+export interface CellOptions {
+  readonly renewedSecondsAgo?: number;
+  readonly writtenSecondsAgo?: number | undefined;
+  readonly clusterUID?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+export function cell(cellID: string, options: CellOptions = {}): CellFacts {
+  const { renewedSecondsAgo = 2, clusterUID = `uid-${cellID}`, annotations = {} } = options;
+  const writtenSecondsAgo = "writtenSecondsAgo" in options ? options.writtenSecondsAgo : renewedSecondsAgo;
+  const renewedAt = before(renewedSecondsAgo);
+  const lease = readCellLease({
+    metadata: {
+      name: cellLeaseName(cellID),
+      resourceVersion: "1",
+      labels: { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: cellID },
+      annotations: {
+        [cellLeaseAnnotations.productVersion]: productVersion,
+        [cellLeaseAnnotations.clusterUID]: clusterUID,
+        ...annotations,
+      },
+    },
+    spec: { holderIdentity: "a", leaseDurationSeconds: 180, renewTime: formatMicroTime(renewedAt) },
+  });
+  if (lease === undefined) throw new Error("the Lease cannot be read");
+  const writtenAt = writtenSecondsAgo === undefined ? undefined : before(writtenSecondsAgo);
+  return { cellID, lease, holder: "a", renewedAt, writtenAt };
+}
+
+export interface ProtectorOptions {
+  readonly metadata?: object;
+  readonly conditions?: readonly string[];
+  readonly cells?: readonly object[];
+}
+
+export function protector(name: string, { metadata = {}, conditions = [], cells = [] }: ProtectorOptions = {}): StoredProtector {
+  const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
+  const all = conditions.map((type) => ({ type, status: "True", reason: "R", message: "", lastTransitionTime: "" }));
+  const answer = readProtector({
+    metadata: { name, namespace: "shop", uid: `uid-${name}`, resourceVersion: "1", ...metadata },
+    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: name } } },
+    status: { cells, summary, conditions: all },
+  });
+  if (!answer.ok) throw new Error(answer.reason);
+  return answer.stored;
+}
+
+export function deployment(component: string, fields: Partial<DeploymentFacts> = {}): DeploymentFacts {
+  const name = `podseidon-${component}`;
+  return { name, component, wanted: 3, ready: 3, image: "x:0.1.0", account: name, flags: new Map(), ...fields };
+}
+
+export function core(fields: Partial<CoreFacts> = {}): CoreFacts {
+  const lease = { holder: "g", renewedAt: before(2), writtenAt: before(2) };
+  return {
+    name: "core",
+    clock: read({ server: now, own: now }),
+    definition: read(ownDefinition()),
+    protectors: read({ valid: [protector("api")], invalid: [] }),
+    heartbeats: read({ cells: [cell("worker-1"), cell("worker-2")], observer: { ...lease, productVersion } }),
+    generator: read(lease),
+    generatorState: read(decodeGeneratorState(undefined)),
+    deployments: read([deployment("webhook"), deployment("generator")]),
+    protectorEvents: read([]),
+    certificateEvents: read([]),
+    modes: read(new Map()),
+    rights: read([{ account: "podseidon-generator", right: "get namespaces", isGranted: true }]),
+    ...fields,
+  };
+}
+
+export function entry(fields: Partial<EntryFacts> = {}): EntryFacts {
+  const url = fields.url ?? "https://podseidon.example.com/worker-1";
+  return {
+    configuration: "podseidon",
+    name: "podseidon.kubewharf.io",
+    failurePolicy: "Fail",
+    url,
+    isService: false,
+    cell: url.slice(url.lastIndexOf("/") + 1),
+    caBundle: "",
+    rules: ["DELETE pods", "CREATE pods/eviction"],
+    hasObjectSelector: false,
+    isMain: true,
+    ...fields,
+  };
+}
+
+export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerFacts {
+  const url = `https://podseidon.example.com/${name}`;
+  return {
+    name,
+    isNamed: true,
+    clock: read({ server: now, own: now }),
+    clusterUID: read(`uid-${name}`),
+    entries: read([entry({ url }), entry({ url, name: "scheduler.podseidon.kubewharf.io", isMain: false })]),
+    deployments: read([deployment("aggregator", { flags: new Map([["aggregator-cell-id", name]]) })]),
+    gates: new Map([["podseidon-update-trigger/podseidon-update-trigger", { kind: "other-cell", cell: name }]]),
+    served: new Map([
+      [url, read({ distrust: undefined, validFrom: before(86_400), validTo: before(-200 * 86_400), status: 401 })],
+    ]),
+    rights: read([{ account: "podseidon-aggregator", right: "list pods", isGranted: true }]),
+    ...fields,
+  };
+}
+
+export function facts(fields: Partial<Facts> = {}): Facts {
+  return {
+    now,
+    productVersion,
+    systemNamespace: "podseidon-system",
+    cores: [core()],
+    workers: [worker("worker-1"), worker("worker-2")],
+    ...fields,
+  };
+}
+
+/** What is no "ok", as `level check`, in the order in which it is shown. */
+export function said(groups: readonly Group[]): readonly string[] {
+  return groups
+    .flatMap(({ findings }) => findings)
+    .filter(({ level }) => level !== "ok")
+    .map(({ level, check }) => `${level} ${check}`);
+}
+
+/** What is said of a fleet. */
+export function saidOf(fields: Partial<Facts>): readonly string[] {
+  return said(judge(facts(fields)));
+}
+
+/** The only finding of this check that is no "ok". */
+export function onlyFinding(groups: readonly Group[], check: CheckID): Finding {
+  const found = groups.flatMap(({ findings }) => findings).filter((one) => one.check === check && one.level !== "ok");
+  const [first] = found;
+  if (first === undefined || found.length > 1) throw new Error(`${found.length} findings of ${check}`);
+  return first;
+}
