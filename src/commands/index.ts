@@ -33,7 +33,18 @@ const version: Command = {
   },
 };
 
-const commands: readonly Command[] = [status, check, explain, cells, approve, release, restore, completion, help, version];
+const commands: readonly Command[] = [
+  status,
+  check,
+  explain,
+  cells,
+  approve,
+  release,
+  restore,
+  completion,
+  help,
+  version,
+];
 
 /** Runs the command that `argv[0]` names; see dispatch. */
 export function runCommand(argv: readonly string[], surroundings: CommandSurroundings): Promise<CommandEnd> {

@@ -1,6 +1,13 @@
 /** `podseidon check`: looks at a whole fleet, and says what is wrong and how to mend it. Changes nothing. */
 import { Problem } from "../../config/problem.ts";
-import { type Command, type CommandContext, type CommandEnd, type CommandOptions, valueOf, wrongUsage } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandEnd,
+  type CommandOptions,
+  valueOf,
+  wrongUsage,
+} from "../command.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
 import { coreOptions, invalid, outputOption, readOutput, workerOption } from "../clusters/options.ts";
 import { type Facts, type WorkerFacts } from "./facts.ts";
@@ -48,7 +55,9 @@ async function gather(
   const reader: Reader = { clock, signal };
   const systemNamespace = choice.leaseNamespace;
   const question = { systemNamespace, dummyPod };
-  const named = Array.from(workers, ([name, client]) => readWorker({ ...question, name, client, isNamed: true }, reader));
+  const named = Array.from(workers, ([name, client]) =>
+    readWorker({ ...question, name, client, isNamed: true }, reader),
+  );
   // A cluster may be core and worker at once.
   const own =
     workers.size > 0

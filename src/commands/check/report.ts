@@ -26,7 +26,10 @@ export function reportText(groups: readonly Group[], style: Style): string {
   const columns = Math.max(columnsMin, Math.min(style.columns, columnsMax));
   const lines = groups
     .filter(({ findings }) => findings.length > 0)
-    .flatMap(({ title, findings }) => [coloured(style, "strong", printable(title)), ...findings.flatMap((one) => linesOf(one, columns, style))]);
+    .flatMap(({ title, findings }) => [
+      coloured(style, "strong", printable(title)),
+      ...findings.flatMap((one) => linesOf(one, columns, style)),
+    ]);
   return `${[...lines, summaryText(groups)].join("\n")}\n`;
 }
 
@@ -59,5 +62,8 @@ function linesOf({ level, text, cure, page }: Finding, columns: number, style: S
   const width = columns - indent;
   const [first = "", ...rest] = wrapped(printable(text), width);
   const further = [...rest, ...(cure === undefined ? [] : wrapped(`-> ${printable(cure)}`, width))];
-  return [`${word}${first}`, ...[...further, ...(page === undefined ? [] : [page])].map((line) => " ".repeat(indent) + line)];
+  return [
+    `${word}${first}`,
+    ...[...further, ...(page === undefined ? [] : [page])].map((line) => " ".repeat(indent) + line),
+  ];
 }

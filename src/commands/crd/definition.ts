@@ -66,6 +66,8 @@ function schemaText(crd: unknown): string {
   return JSON.stringify(servedVersion(crd)?.["schema"] ?? null, (key, value: unknown) => {
     if (key === "description") return undefined;
     const object = asObject(value);
-    return object === undefined ? value : Object.fromEntries(Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    return object === undefined
+      ? value
+      : Object.fromEntries(Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   });
 }

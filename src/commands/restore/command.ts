@@ -100,7 +100,8 @@ class Restore {
       const stop = `kubectl -n ${this.#namespace} scale deployment podseidon-generator --replicas=0`;
       return failed(`the generator ${leader} leads, and would make objects without status. Stop it first: ${stop}`);
     }
-    const items = definition.kind === "there" && definition.isTerminating ? await this.#remove(definition.uid, saved) : saved;
+    const items =
+      definition.kind === "there" && definition.isTerminating ? await this.#remove(definition.uid, saved) : saved;
     if (items instanceof Problem) return failed(items.message);
     if (items === undefined) return failed(`the CRD is still there. Look at its objects, and run it again`);
     return this.#make(items, definition);
@@ -123,7 +124,8 @@ class Restore {
   async #remove(definitionUID: string, before: SavedObjects | undefined): Promise<SavedObjects | Problem | undefined> {
     const present = await listRaw(this.#site);
     // Of an earlier loss nothing is taken over: what was deleted since would come back.
-    const former = before?.definitionUID === undefined || before.definitionUID === definitionUID ? (before?.items ?? []) : [];
+    const former =
+      before?.definitionUID === undefined || before.definitionUID === definitionUID ? (before?.items ?? []) : [];
     const all = { items: merged(former, present), definitionUID, isRestored: false };
     this.#say(`save ${all.items.length} PodProtectors with their status in ${this.#file}`);
     if (!this.#isDryRun) {
@@ -148,10 +150,13 @@ class Restore {
     if (!(await this.#isEstablished())) return failed("the CRD is not served after a minute. Run it again");
     const counts = await restoreObjects(this.#site, saved.items);
     this.#report(counts);
-    if (counts.failures.length > 0) return failed(`${counts.failures.length} objects are missing. Mend that, and run it again`);
+    if (counts.failures.length > 0)
+      return failed(`${counts.failures.length} objects are missing. Mend that, and run it again`);
     const problem = writeSaved(this.#file, { ...saved, isRestored: true });
     if (problem !== undefined) return failed(problem.message);
-    this.#say(`start the generator again: kubectl -n ${this.#namespace} scale deployment podseidon-generator --replicas=2`);
+    this.#say(
+      `start the generator again: kubectl -n ${this.#namespace} scale deployment podseidon-generator --replicas=2`,
+    );
     return done;
   }
 
@@ -178,6 +183,7 @@ class Restore {
 function nothingToDo(uid: string, saved: SavedObjects | undefined): string | undefined {
   if (saved === undefined) return "The CRD is there, and nobody has deleted it: nothing to restore";
   if (saved.isRestored) return "All objects of that file were restored before: nothing to do";
-  if (saved.definitionUID === uid) return "The CRD is the one that was saved, and nobody has deleted it: nothing to restore";
+  if (saved.definitionUID === uid)
+    return "The CRD is the one that was saved, and nobody has deleted it: nothing to restore";
   return undefined;
 }

@@ -57,7 +57,12 @@ export function waitGone(site: RestoreSite): Promise<boolean> {
 /** One that somebody else has made meanwhile is as good. Throws KubeError. */
 export async function createDefinition({ core, signal }: RestoreSite): Promise<void> {
   try {
-    await core.request({ method: "POST", path: resourcePath(customResourceDefinitions), body: ownDefinition(), signal });
+    await core.request({
+      method: "POST",
+      path: resourcePath(customResourceDefinitions),
+      body: ownDefinition(),
+      signal,
+    });
   } catch (error) {
     if (!isKubeError(error, "alreadyExists")) throw error;
   }

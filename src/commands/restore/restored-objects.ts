@@ -51,7 +51,9 @@ async function createOrRead(
   const saved = fieldsOf(item["metadata"]);
   const { namespace, name } = saved;
   const at = { namespace: String(namespace) };
-  const metadata = Object.fromEntries(keptMetadata.flatMap((key) => (saved[key] === undefined ? [] : [[key, saved[key]]])));
+  const metadata = Object.fromEntries(
+    keptMetadata.flatMap((key) => (saved[key] === undefined ? [] : [[key, saved[key]]])),
+  );
   const body = { apiVersion, kind: "PodProtector", metadata, spec: item["spec"] };
   try {
     const object = await core.request({ method: "POST", path: resourcePath(podProtectors, at), body, signal });

@@ -38,7 +38,7 @@ export function readSaved(file: string): SavedObjects | Problem | undefined {
   const { definitionUID, isRestored } = fieldsOf(podseidon);
   if (!Array.isArray(items)) return new Problem(`${file} is not a list of PodProtectors`);
   return {
-    items: asList(items).flatMap((item) => asObject(item) ?? []),
+    items: asList(items).map(fieldsOf),
     definitionUID: typeof definitionUID === "string" ? definitionUID : undefined,
     isRestored: isRestored === true,
   };

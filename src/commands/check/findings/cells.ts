@@ -69,12 +69,16 @@ function heard(cell: CellFacts, now: EpochMicros): Finding {
     const text = `cell "${cellID}" is silent, and its last counts are kept until ${keepUntil}`;
     return note("cell-keep", text, "docs/cells.md#keep-a-cell");
   }
-  return fail("cell-silent", `cell "${cellID}" has been silent for ${agoText(now, since)}: its pods count for nothing`, {
-    cure:
-      "start its aggregator; `podseidon cells keep` keeps its last counts for planned work, `podseidon cells forget` " +
-      "retires a cell that is gone for good",
-    page: silentPage,
-  });
+  return fail(
+    "cell-silent",
+    `cell "${cellID}" has been silent for ${agoText(now, since)}: its pods count for nothing`,
+    {
+      cure:
+        "start its aggregator; `podseidon cells keep` keeps its last counts for planned work, `podseidon cells forget` " +
+        "retires a cell that is gone for good",
+      page: silentPage,
+    },
+  );
 }
 
 /** By the mark of the generator, which counts beats; where none marks, by the last write. */
@@ -91,7 +95,8 @@ function silentSince(cell: CellFacts, now: EpochMicros): EpochMicros | undefined
 function ghosts({ valid }: ListedProtectors, leased: ReadonlySet<string>): readonly Finding[] {
   const objects = new Map<string, number>();
   for (const stored of valid)
-    for (const { cellID } of ghostsOf(stored)) if (!leased.has(cellID)) objects.set(cellID, (objects.get(cellID) ?? 0) + 1);
+    for (const { cellID } of ghostsOf(stored))
+      if (!leased.has(cellID)) objects.set(cellID, (objects.get(cellID) ?? 0) + 1);
   return [...objects].map(([cellID, count]) =>
     warn(
       "ghost-cell",

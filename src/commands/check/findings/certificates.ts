@@ -38,7 +38,12 @@ function ofBundle({ configuration, caBundle, isService }: EntryFacts, now: Epoch
   if (caBundle === "") {
     // A URL may have a certificate of an authority that the host of the API server trusts.
     if (!isService) return [];
-    return [fail("ca-bundle", `${configuration} has no caBundle: the API server cannot trust the webhook`, { cure, page: bundlePage })];
+    return [
+      fail("ca-bundle", `${configuration} has no caBundle: the API server cannot trust the webhook`, {
+        cure,
+        page: bundlePage,
+      }),
+    ];
   }
   try {
     const authorities = readCertificates(caBundle);
@@ -50,11 +55,19 @@ function ofBundle({ configuration, caBundle, isService }: EntryFacts, now: Epoch
     const isOneGood = authorities.some((authority) => ofValidity("", validityOf(authority), now).length === 0);
     return isOneGood ? [] : findings;
   } catch (error) {
-    return [fail("ca-bundle", `caBundle of ${configuration} cannot be read: ${messageOf(error)}`, { cure, page: bundlePage })];
+    return [
+      fail("ca-bundle", `caBundle of ${configuration} cannot be read: ${messageOf(error)}`, { cure, page: bundlePage }),
+    ];
   }
 }
 
-function validityOf({ validFromDate, validToDate }: { readonly validFromDate: Date; readonly validToDate: Date }): Validity {
+function validityOf({
+  validFromDate,
+  validToDate,
+}: {
+  readonly validFromDate: Date;
+  readonly validToDate: Date;
+}): Validity {
   return {
     validFrom: (validFromDate.getTime() * 1_000) as EpochMicros,
     validTo: (validToDate.getTime() * 1_000) as EpochMicros,
@@ -94,7 +107,8 @@ function goodFor({ validTo }: Validity, now: EpochMicros): Finding {
 }
 
 function ofStranger(url: string, status: number | undefined): Finding {
-  if (status === undefined) return ok("client-certificate", "the webhook closes connections without a client certificate");
+  if (status === undefined)
+    return ok("client-certificate", "the webhook closes connections without a client certificate");
   if (status === 401) return ok("client-certificate", "the webhook wants a client certificate");
   return warn("client-certificate", `the webhook at ${url} answers whoever reaches it, without a client certificate`, {
     cure: "set --webhook-client-ca-file and --webhook-client-cells, or let only API servers reach it",

@@ -52,7 +52,9 @@ function ofHolders({ name, heartbeats, generator, clock }: CoreFacts): readonly 
     const reference = writtenAt ?? (clock.ok ? Math.min(clock.value.server, renewedAt) : renewedAt);
     const seconds = (renewedAt - reference) / 1_000_000;
     if (Math.abs(seconds) <= offSeconds) return [];
-    return [warn("clock", `the clock of the ${who} is ${aheadText(seconds)} that of the API server of ${name}`, remedy)];
+    return [
+      warn("clock", `the clock of the ${who} is ${aheadText(seconds)} that of the API server of ${name}`, remedy),
+    ];
   });
 }
 

@@ -42,18 +42,26 @@ function ofEntry({ configuration, name, failurePolicy, hasObjectSelector }: Entr
   const findings: Finding[] = [];
   if (failurePolicy === "Ignore") {
     findings.push(
-      warn("failure-policy", `${configuration}: failurePolicy of ${name} is Ignore: without a webhook, every deletion passes`, {
-        cure: "set it to Fail when the trouble is over",
-        page: "docs/break-glass.md#the-way-back",
-      }),
+      warn(
+        "failure-policy",
+        `${configuration}: failurePolicy of ${name} is Ignore: without a webhook, every deletion passes`,
+        {
+          cure: "set it to Fail when the trouble is over",
+          page: "docs/break-glass.md#the-way-back",
+        },
+      ),
     );
   }
   if (hasObjectSelector) {
     findings.push(
-      warn("webhook-configuration", `${configuration}: ${name} has an objectSelector: whoever labels pods decides who is guarded`, {
-        cure: "take it out: an eviction has none of the pod's labels, either",
-        page: admissionPage,
-      }),
+      warn(
+        "webhook-configuration",
+        `${configuration}: ${name} has an objectSelector: whoever labels pods decides who is guarded`,
+        {
+          cure: "take it out: an eviction has none of the pod's labels, either",
+          page: admissionPage,
+        },
+      ),
     );
   }
   return findings;
@@ -65,10 +73,14 @@ function destinations(entries: readonly EntryFacts[]): readonly Finding[] {
     const urls = [...new Set(own.map(({ url }) => url))];
     if (urls.length === 1) return [];
     return [
-      fail("webhook-configuration", `entries of webhook configuration ${name} call different addresses: ${namesText(urls)}`, {
-        cure: "give all entries the address and the authority of the webhook",
-        page: "docs/install.md#3-a-fleet",
-      }),
+      fail(
+        "webhook-configuration",
+        `entries of webhook configuration ${name} call different addresses: ${namesText(urls)}`,
+        {
+          cure: "give all entries the address and the authority of the webhook",
+          page: "docs/install.md#3-a-fleet",
+        },
+      ),
     ];
   });
 }

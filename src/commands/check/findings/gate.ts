@@ -38,7 +38,10 @@ function ofCell(cell: string, own: readonly string[], pod: string): Finding {
   if (own.includes(cell)) return ok("gate", "the API server asks the webhook (dry-run deletion of a dummy pod)");
   if (cell === noCellID) {
     const cure = "set --update-trigger-dummy-pod-labels as --webhook-cell-label of the webhook has it";
-    return fail("gate", `the webhook finds no cell in the labels of ${pod}`, { cure, page: "docs/cells.md#cells-by-label" });
+    return fail("gate", `the webhook finds no cell in the labels of ${pod}`, {
+      cure,
+      page: "docs/cells.md#cells-by-label",
+    });
   }
   // Without an aggregator that reports there is nothing to compare with, and that is found elsewhere.
   if (own.length === 0) return ok("gate", `the API server asks the webhook, as cell "${cell}"`);
@@ -73,5 +76,8 @@ function unreachable(why: string): Finding {
   }
   const [, check, cure] = found;
   const text = `the API server does not trust the webhook, so every deletion is refused: ${why}`;
-  return fail(check, text, { cure, page: check === "certificate" ? "docs/webhook.md#expiry" : "docs/webhook.md#tls-files" });
+  return fail(check, text, {
+    cure,
+    page: check === "certificate" ? "docs/webhook.md#expiry" : "docs/webhook.md#tls-files",
+  });
 }

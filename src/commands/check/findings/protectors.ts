@@ -5,10 +5,7 @@ import { type InvalidProtector } from "../../fleet/protectors.ts";
 import { type CoreFacts, type Reading } from "../facts.ts";
 import { counted, fail, type Finding, namesText, note, ok, type Remedy, unchecked, warn } from "../finding.ts";
 
-export function protectorFindings({
-  protectors,
-  modes,
-}: Pick<CoreFacts, "protectors" | "modes">): readonly Finding[] {
+export function protectorFindings({ protectors, modes }: Pick<CoreFacts, "protectors" | "modes">): readonly Finding[] {
   if (!protectors.ok) return [unchecked("protectors", "PodProtectors", protectors.why)];
   const { valid, invalid } = protectors.value;
   const findings = [
@@ -90,5 +87,9 @@ function unreadModes(modes: Extract<Reading<unknown>, { readonly ok: false }>): 
 
 function ofMode(mode: string, names: readonly string[]): Finding {
   const effect = mode === "off" ? "their workloads have no PodProtector" : "nothing is refused there";
-  return note("mode", `${counted(names.length, "namespace")} in ${mode}, ${effect}: ${namesText(names)}`, "docs/generator.md#modes");
+  return note(
+    "mode",
+    `${counted(names.length, "namespace")} in ${mode}, ${effect}: ${namesText(names)}`,
+    "docs/generator.md#modes",
+  );
 }

@@ -5,7 +5,8 @@ import { type Finding, fail, namesText, ok, unchecked } from "../finding.ts";
 export function rightFindings(rights: Reading<readonly RightFacts[]>): readonly Finding[] {
   if (!rights.ok) return [unchecked("right", "rights of the accounts", rights.why)];
   const accounts = Map.groupBy(rights.value, ({ account }) => account);
-  if (accounts.size === 0) return [unchecked("right", "rights of the accounts", "none of Podseidon's accounts is here")];
+  if (accounts.size === 0)
+    return [unchecked("right", "rights of the accounts", "none of Podseidon's accounts is here")];
   const missing = [...accounts].flatMap(([account, ofAccount]) => {
     const denied = ofAccount.filter(({ isGranted }) => !isGranted).map(({ right }) => right);
     return denied.length === 0 ? [] : [ofMissing(account, denied)];

@@ -167,7 +167,11 @@ async function isGranted(
   signal: AbortSignal,
 ): Promise<boolean> {
   const [resource, subresource] = whole.split("/");
-  const groups = ["system:serviceaccounts", `system:serviceaccounts:${user.split(":")[2] ?? ""}`, "system:authenticated"];
+  const groups = [
+    "system:serviceaccounts",
+    `system:serviceaccounts:${user.split(":")[2] ?? ""}`,
+    "system:authenticated",
+  ];
   const answer = await cluster.request({
     method: "POST",
     path: resourcePath(reviews),

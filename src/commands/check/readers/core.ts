@@ -1,5 +1,5 @@
 /** Gathers the facts about a core, all at the same time. */
-import { asObject, fieldsOf } from "../../../api/json.ts";
+import { fieldsOf } from "../../../api/json.ts";
 import { parseTime } from "../../../api/micro-time.ts";
 import { labels as names } from "../../../api/v1alpha1/names.ts";
 import { configMaps, generatorStateName, readGeneratorState } from "../../../kube/generator-state.ts";
@@ -120,8 +120,8 @@ async function listModes(client: KubeClient, signal: AbortSignal): Promise<Reado
     { resource: namespaces, labelSelector: names.mode },
     (raw) => {
       const { name, labels } = fieldsOf(fieldsOf(raw)["metadata"]);
-      const mode = String(asObject(labels)?.[names.mode] ?? "");
-      if (mode !== "enforced") modes.set(mode, [...(modes.get(mode) ?? []), String(name)]);
+      const mode = fieldsOf(labels)[names.mode];
+      if (typeof mode === "string" && mode !== "enforced") modes.set(mode, [...(modes.get(mode) ?? []), String(name)]);
     },
     { signal },
   );
@@ -144,7 +144,9 @@ async function readRights(
     for (const { cellID } of heartbeats.ok ? heartbeats.value.cells : []) {
       const own = `podseidon-aggregator-${cellID}`;
       const account = accounts.has(own) ? own : "podseidon-aggregator";
-      const here = deployed.ok ? deployed.value.find((one) => one.flags.get("aggregator-cell-id") === cellID) : undefined;
+      const here = deployed.ok
+        ? deployed.value.find((one) => one.flags.get("aggregator-cell-id") === cellID)
+        : undefined;
       const target = here?.flags.get("worker-kube-target-namespace");
       if (accounts.has(account))
         needed.set(account, [...(needed.get(account) ?? []), ...cellRights(namespace, cellID, target)]);

@@ -35,7 +35,9 @@ export async function listDeployments(
       const component = fieldsOf(labels)[componentLabel];
       if (typeof name !== "string" || typeof component !== "string") return;
       const { replicas, template } = fieldsOf(spec);
-      const containers = asList(fieldsOf(fieldsOf(template)["spec"])["containers"]).map(fieldsOf);
+      const pod = fieldsOf(fieldsOf(template)["spec"]);
+      const containers = asList(pod["containers"]).map(fieldsOf);
+      const account = pod["serviceAccountName"];
       const { readyReplicas } = fieldsOf(status);
       const image = containers[0]?.["image"];
       found.push({
@@ -44,7 +46,7 @@ export async function listDeployments(
         wanted: typeof replicas === "number" ? replicas : 1,
         ready: typeof readyReplicas === "number" ? readyReplicas : 0,
         image: typeof image === "string" ? image : "",
-        account: String(fieldsOf(fieldsOf(template)["spec"])["serviceAccountName"] ?? ""),
+        account: typeof account === "string" ? account : "default",
         flags: new Map(containers.flatMap(flagsOf)),
       });
     },
@@ -55,7 +57,11 @@ export async function listDeployments(
 
 /** Of a container: what stands in its arguments takes precedence. */
 function flagsOf({ args, env }: Readonly<Record<string, unknown>>): readonly (readonly [string, string])[] {
-  const variables = new Map(asList(env).map(fieldsOf).map(({ name, value }) => [name, value]));
+  const variables = new Map(
+    asList(env)
+      .map(fieldsOf)
+      .map(({ name, value }) => [name, value]),
+  );
   const ofVariables = readFlags.flatMap((flag) => {
     const value = variables.get(environmentName(flag));
     return typeof value === "string" ? [[flag, value] as const] : [];

@@ -42,7 +42,9 @@ export async function readLease(
   signal: AbortSignal,
 ): Promise<LeaseFacts | undefined> {
   try {
-    return leaseFacts(await cluster.request({ method: "GET", path: resourcePath(leases, { namespace, name }), signal }));
+    return leaseFacts(
+      await cluster.request({ method: "GET", path: resourcePath(leases, { namespace, name }), signal }),
+    );
   } catch (error) {
     if (isKubeError(error, "notFound")) return undefined;
     throw error;
@@ -61,10 +63,12 @@ function leaseFacts(raw: unknown): LeaseFacts {
 
 /** When the API server stored the present renewTime: it notes who changed which fields, and when, by its own clock. */
 function writtenAt(managedFields: unknown): EpochMicros | undefined {
-  const times = asList(managedFields).map(fieldsOf).flatMap(({ fieldsV1, time }) => {
-    const spec = fieldsOf(fieldsOf(fieldsV1)["f:spec"]);
-    return spec["f:renewTime"] === undefined ? [] : [parseTime(time) ?? 0];
-  });
+  const times = asList(managedFields)
+    .map(fieldsOf)
+    .flatMap(({ fieldsV1, time }) => {
+      const spec = fieldsOf(fieldsOf(fieldsV1)["f:spec"]);
+      return spec["f:renewTime"] === undefined ? [] : [parseTime(time) ?? 0];
+    });
   const newest = Math.max(0, ...times);
   return newest === 0 ? undefined : (newest as EpochMicros);
 }

@@ -61,7 +61,7 @@ function shownBy(socket: TLSSocket): Omit<ServedFacts, "status"> | undefined {
   if (certificate === undefined) return undefined;
   const { authorized, authorizationError } = socket;
   return {
-    distrust: authorized ? undefined : String(messageOf(authorizationError)),
+    distrust: authorized ? undefined : messageOf(authorizationError),
     validFrom: microsOf(certificate.validFromDate),
     validTo: microsOf(certificate.validToDate),
   };

@@ -37,14 +37,16 @@ export async function listEntries(worker: KubeClient, signal: AbortSignal): Prom
 
 /** Our names of entries end with our domain; whoever has renamed them has kept the label, or points to our Service. */
 function isOurs(labels: Json, entries: readonly Json[]): boolean {
-  return labels["app.kubernetes.io/name"] === "podseidon" || entries.some(({ name }) => String(name).endsWith(apiGroup));
+  return (
+    labels["app.kubernetes.io/name"] === "podseidon" || entries.some(({ name }) => String(name).endsWith(apiGroup))
+  );
 }
 
 function entryFacts(configuration: string, entry: Json): EntryFacts {
   const { name, failurePolicy, clientConfig, rules, objectSelector, matchConditions } = entry;
   const { url: given, service, caBundle } = fieldsOf(clientConfig);
   const isService = asObject(service) !== undefined;
-  const url = isService ? serviceUrl(fieldsOf(service)) : String(given ?? "");
+  const url = isService ? serviceUrl(fieldsOf(service)) : typeof given === "string" ? given : "";
   const asked = asList(rules).map(fieldsOf).flatMap(ruleTexts);
   const isSecondary = asList(matchConditions)
     .map(fieldsOf)
@@ -64,7 +66,7 @@ function entryFacts(configuration: string, entry: Json): EntryFacts {
 }
 
 function serviceUrl({ namespace, name, path, port }: Json): string {
-  const at = port === undefined || port === 443 ? "" : `:${String(port)}`;
+  const at = typeof port !== "number" || port === 443 ? "" : `:${port}`;
   return `https://${String(name)}.${String(namespace)}.svc${at}${typeof path === "string" ? path : "/"}`;
 }
 

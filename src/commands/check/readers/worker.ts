@@ -95,7 +95,9 @@ async function askGates(
   settings: ReadonlyMap<string, readonly AggregatorSetting[]>,
   reader: Reader,
 ): Promise<WorkerFacts["gates"]> {
-  const all = [...settings.values()].flat().map(({ dummyPod }) => [`${dummyPod.namespace}/${dummyPod.name}`, dummyPod] as const);
+  const all = [...settings.values()]
+    .flat()
+    .map(({ dummyPod }) => [`${dummyPod.namespace}/${dummyPod.name}`, dummyPod] as const);
   const distinct = [...new Map(all)].slice(0, dummyPodsMax);
   const answers = distinct.map(async ([key, pod]) => [key, await ask(client, pod, reader)] as const);
   return new Map(await Promise.all(answers));
@@ -111,10 +113,7 @@ function ask(
 }
 
 /** Addresses that only the API server's own cluster knows are not tried. */
-async function readServedAll(
-  entries: WorkerFacts["entries"],
-  reader: Reader,
-): Promise<WorkerFacts["served"]> {
+async function readServedAll(entries: WorkerFacts["entries"], reader: Reader): Promise<WorkerFacts["served"]> {
   if (!entries.ok) return new Map();
   const main = entries.value.filter(({ isMain }) => isMain);
   const answers = [...new Map(main.map((entry) => [entry.url, entry])).values()].map(async (entry) => {

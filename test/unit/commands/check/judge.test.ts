@@ -9,7 +9,21 @@ import { type Finding } from "../../../../src/commands/check/finding.ts";
 import { judge } from "../../../../src/commands/check/judge.ts";
 import { ownDefinition } from "../../../../src/commands/crd/definition.ts";
 import { objectKey } from "../../../../src/api/object-key.ts";
-import { before, cell, core, deployment, entry, facts, now, protector, read, said, saidOf, unread, worker } from "./sound-facts.ts";
+import {
+  before,
+  cell,
+  core,
+  deployment,
+  entry,
+  facts,
+  now,
+  protector,
+  read,
+  said,
+  saidOf,
+  unread,
+  worker,
+} from "./sound-facts.ts";
 
 const [first, second] = [worker("worker-1"), worker("worker-2")];
 const withCore = (fields: Partial<CoreFacts>): Partial<Facts> => ({ cores: [core(fields)] });
@@ -35,8 +49,14 @@ const withServed = (fields: Partial<typeof served | { distrust: string }>): Part
   withWorker({ served: new Map([[url, read({ ...served, ...fields })]]) });
 const pod = "podseidon-update-trigger/podseidon-update-trigger";
 const silentMark = { [cellLeaseAnnotations.silentSince]: formatMicroTime(before(300)) };
-const pruning = { ...ownDefinition(), spec: { versions: [{ name: "v1alpha1", served: true, subresources: { status: {} } }] } };
-const otherRelease = { ...ownDefinition(), metadata: { annotations: { [cellLeaseAnnotations.productVersion]: "0.0.9" } } };
+const pruning = {
+  ...ownDefinition(),
+  spec: { versions: [{ name: "v1alpha1", served: true, subresources: { status: {} } }] },
+};
+const otherRelease = {
+  ...ownDefinition(),
+  metadata: { annotations: { [cellLeaseAnnotations.productVersion]: "0.0.9" } },
+};
 const bucket = { startTime: "2026-01-01T00:00:00Z", podUID: "u", podName: "p" };
 
 const faults: readonly Planted[] = [
@@ -115,7 +135,11 @@ const faults: readonly Planted[] = [
     },
     finds: ["fail generator"],
   },
-  { fault: "an undrainable workload", facts: withProtector({ conditions: ["Undrainable"] }), finds: ["warn undrainable"] },
+  {
+    fault: "an undrainable workload",
+    facts: withProtector({ conditions: ["Undrainable"] }),
+    finds: ["warn undrainable"],
+  },
   { fault: "a dangling PodProtector", facts: withProtector({ conditions: ["Dangling"] }), finds: ["warn dangling"] },
   { fault: "a held change", facts: withProtector({ conditions: ["ChangeHeld"] }), finds: ["warn change-held"] },
   {
@@ -174,8 +198,13 @@ function assertHelps({ text, cure, page = "" }: Finding): void {
   const url = new URL(`../../../../${file}`, import.meta.url);
   assert.ok(existsSync(url), page);
   if (heading === undefined) return;
-  const headings = readFileSync(url, "utf8").split("\n").filter((line) => line.startsWith("#"));
-  assert.ok(headings.some((line) => slug(line) === heading), page);
+  const headings = readFileSync(url, "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("#"));
+  assert.ok(
+    headings.some((line) => slug(line) === heading),
+    page,
+  );
 }
 
 /** As pages of repositories make links of headings. */
@@ -204,7 +233,10 @@ test("a cell whose worker was not given is said to be unchecked there", () => {
 
 test("with several cores the groups name them", () => {
   const titles = judge(facts({ cores: [core(), core({ name: "osaka" })] })).map(({ title }) => title);
-  assert.deepEqual(titles.filter((title) => title.includes("osaka")), ["osaka", "cells of osaka", "protectors of osaka"]);
+  assert.deepEqual(
+    titles.filter((title) => title.includes("osaka")),
+    ["osaka", "cells of osaka", "protectors of osaka"],
+  );
 });
 
 test("a cluster that is core and worker at once has one group for each part", () => {

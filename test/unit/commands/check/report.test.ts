@@ -9,7 +9,13 @@ const groups: readonly Group[] = [
   {
     title: "worker-1",
     findings: [
-      { check: "webhook-cell", level: "fail", text: long, cure: "end the URL with /worker-2", page: "docs/cells.md#names" },
+      {
+        check: "webhook-cell",
+        level: "fail",
+        text: long,
+        cure: "end the URL with /worker-2",
+        page: "docs/cells.md#names",
+      },
       { check: "gate", level: "unchecked", text: "the gate: not checked" },
     ],
   },
@@ -46,7 +52,10 @@ test("colours surround the words of the levels alone", () => {
 
 test("text of others cannot steer the terminal", () => {
   const findings = [{ check: "protectors", level: "warn", text: "a\u001b[2Jb\nc" }] as const;
-  assert.match(reportText([{ title: "x\u0007", findings }], { columns: 80, isColoured: false }), /^x\?\n {2}warn {2}a\?\[2Jb\?c\n1 warning\n$/);
+  assert.match(
+    reportText([{ title: "x\u0007", findings }], { columns: 80, isColoured: false }),
+    /^x\?\n {2}warn {2}a\?\[2Jb\?c\n1 warning\n$/,
+  );
 });
 
 test("nothing wrong is said in words", () => {

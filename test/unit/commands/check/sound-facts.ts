@@ -66,7 +66,10 @@ export interface ProtectorOptions {
   readonly cells?: readonly object[];
 }
 
-export function protector(name: string, { metadata = {}, conditions = [], cells = [] }: ProtectorOptions = {}): StoredProtector {
+export function protector(
+  name: string,
+  { metadata = {}, conditions = [], cells = [] }: ProtectorOptions = {},
+): StoredProtector {
   const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
   const all = conditions.map((type) => ({ type, status: "True", reason: "R", message: "", lastTransitionTime: "" }));
   const answer = readProtector({

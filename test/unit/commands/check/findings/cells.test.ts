@@ -36,11 +36,16 @@ test("a cell whose clock is behind is not silent while the API server sees its w
 test("a silent cell whose counts a person keeps is a note", () => {
   const annotations = { ...silent, [keepUntil]: formatMicroTime(before(-600)) };
   assert.match(found(cell("a", { annotations }))[0] ?? "", /^note cell-keep/);
-  assert.match(found(cell("a", { annotations: { ...silent, [keepUntil]: formatMicroTime(before(60)) } }))[0] ?? "", /^fail /);
+  assert.match(
+    found(cell("a", { annotations: { ...silent, [keepUntil]: formatMicroTime(before(60)) } }))[0] ?? "",
+    /^fail /,
+  );
 });
 
 test("a cell that is being retired is a note, whether it is silent or not", () => {
-  assert.deepEqual(found(cell("a", { annotations: { ...silent, [forget]: "true" } })), ['note cell-retiring: cell "a" is being retired']);
+  assert.deepEqual(found(cell("a", { annotations: { ...silent, [forget]: "true" } })), [
+    'note cell-retiring: cell "a" is being retired',
+  ]);
 });
 
 test("what its aggregator says of the webhook is told, unless its worker is looked at", () => {

@@ -32,8 +32,14 @@ test("one that has expired, expires soon, or is not trusted is told, each once",
   const expired = texts(read({ ...good, validTo: before(day), distrust: "certificate has expired" }));
   assert.match(expired[0] ?? "", /^fail certificate: .* expired 1 d 00 h ago/);
   assert.equal(expired.length, 2);
-  assert.match(texts(read({ ...good, validFrom: before(300 * day), validTo: before(-29 * day) }))[0] ?? "", /^warn certificate: .*expires in 29 d/);
-  assert.match(texts(read({ ...good, distrust: "self-signed certificate" }))[0] ?? "", /^fail ca-bundle: .*self-signed certificate/);
+  assert.match(
+    texts(read({ ...good, validFrom: before(300 * day), validTo: before(-29 * day) }))[0] ?? "",
+    /^warn certificate: .*expires in 29 d/,
+  );
+  assert.match(
+    texts(read({ ...good, distrust: "self-signed certificate" }))[0] ?? "",
+    /^fail ca-bundle: .*self-signed certificate/,
+  );
 });
 
 test("a short certificate that is renewed by itself is in time until its last third", () => {
@@ -49,14 +55,26 @@ test("a webhook that answers without a client certificate is a warning; one that
 });
 
 test("a webhook out of reach is not checked, and strangers of its cluster are not asked about", () => {
-  assert.deepEqual(texts(unread).map((text) => text.split(":")[0]), ["unchecked certificate", "unchecked client-certificate"]);
-  assert.deepEqual(texts({ ok: false, why: "no", isPrivate: true }).map((text) => text.split(":")[0]), ["unchecked certificate"]);
+  assert.deepEqual(
+    texts(unread).map((text) => text.split(":")[0]),
+    ["unchecked certificate", "unchecked client-certificate"],
+  );
+  assert.deepEqual(
+    texts({ ok: false, why: "no", isPrivate: true }).map((text) => text.split(":")[0]),
+    ["unchecked certificate"],
+  );
 });
 
 test("authorities in caBundle are checked too: one that lasts is enough", async () => {
   assert.deepEqual(texts(undefined, { caBundle: await bundle(365) }), []);
-  assert.match(texts(undefined, { caBundle: await bundle(10, 20) })[0] ?? "", /^fail certificate: authority .* in caBundle of podseidon expired/);
-  assert.match(texts(undefined, { caBundle: await bundle(100, 90) })[0] ?? "", /^warn certificate: .*expires in 10 d|^warn certificate: .*expires in 9 d/);
+  assert.match(
+    texts(undefined, { caBundle: await bundle(10, 20) })[0] ?? "",
+    /^fail certificate: authority .* in caBundle of podseidon expired/,
+  );
+  assert.match(
+    texts(undefined, { caBundle: await bundle(100, 90) })[0] ?? "",
+    /^warn certificate: .*expires in 10 d|^warn certificate: .*expires in 9 d/,
+  );
   assert.deepEqual(texts(undefined, { caBundle: (await bundle(10, 20)) + (await bundle(365)) }), []);
 });
 

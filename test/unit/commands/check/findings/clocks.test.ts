@@ -19,7 +19,9 @@ test("where all API servers agree, it is this machine's clock that is off", () =
 
 test("an API server that alone is off is named", () => {
   const facts = { cores: [core({ clock: clock(0) })], workers: [worker("worker-1", { clock: clock(90) })] };
-  assert.deepEqual(texts(facts), ["warn the clock of the API server of worker-1 is 1 m 30 s ahead of that of this machine"]);
+  assert.deepEqual(texts(facts), [
+    "warn the clock of the API server of worker-1 is 1 m 30 s ahead of that of this machine",
+  ]);
 });
 
 test("an aggregator's clock is compared with the API server's time of the same write", () => {

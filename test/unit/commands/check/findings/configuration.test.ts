@@ -9,7 +9,9 @@ const texts = (...entries: readonly EntryFacts[]): readonly string[] =>
 const secondary = entry({ name: "scheduler.podseidon.kubewharf.io", failurePolicy: "Ignore", isMain: false });
 
 test("the configuration of the manifests is in order, with its entry for preemption that ignores failures", () => {
-  assert.deepEqual(texts(entry(), secondary), ["ok webhook configuration calls https://podseidon.example.com/worker-1"]);
+  assert.deepEqual(texts(entry(), secondary), [
+    "ok webhook configuration calls https://podseidon.example.com/worker-1",
+  ]);
 });
 
 test("without a main entry every pod can be deleted", () => {
@@ -29,7 +31,10 @@ test("a configuration that does not ask about evictions is a failure, whatever o
 
 test("entries of one configuration that call different addresses are a failure, those of two are not", () => {
   const other = entry({ url: "https://other.example.com/worker-1" });
-  assert.match(texts(entry(), other)[0] ?? "", /^fail entries of webhook configuration podseidon call different addresses/);
+  assert.match(
+    texts(entry(), other)[0] ?? "",
+    /^fail entries of webhook configuration podseidon call different addresses/,
+  );
   assert.match(texts(entry(), { ...other, configuration: "team-b" })[0] ?? "", /^ok /);
 });
 

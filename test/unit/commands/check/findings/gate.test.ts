@@ -13,8 +13,14 @@ function found(answer: Answer, own: readonly string[] = ["a"]): string {
 test("a webhook that answers for this cell is in order, for another one it is a failure", () => {
   assert.match(found({ kind: "other-cell", cell: "a" }), /^ok gate/);
   assert.match(found({ kind: "ok" }), /^ok gate/);
-  assert.match(found({ kind: "other-cell", cell: "b" }), /^fail gate: deletions are reviewed as those of cell "b", not of "a"/);
-  assert.match(found({ kind: "other-cell", cell: "-" }), /^fail gate: the webhook finds no cell in the labels of ns\/dummy/);
+  assert.match(
+    found({ kind: "other-cell", cell: "b" }),
+    /^fail gate: deletions are reviewed as those of cell "b", not of "a"/,
+  );
+  assert.match(
+    found({ kind: "other-cell", cell: "-" }),
+    /^fail gate: the webhook finds no cell in the labels of ns\/dummy/,
+  );
 });
 
 test("where nobody knows the cell, the webhook that answers is only named", () => {
@@ -32,13 +38,19 @@ for (const [words, check] of [
   ["dial tcp 127.0.0.1:1: connect: connection refused", "gate"],
 ] as const) {
   test(`an API server that fails with "${words}" is a failure of ${check}`, () => {
-    assert.match(found({ kind: "unreachable", why: `failed calling webhook: ${words}` }), new RegExp(`^fail ${check}: `));
+    assert.match(
+      found({ kind: "unreachable", why: `failed calling webhook: ${words}` }),
+      new RegExp(`^fail ${check}: `),
+    );
   });
 }
 
 test("what was not found out is not checked, with the reason", () => {
   assert.match(found("no pod"), /^unchecked gate: .*there is no pod ns\/dummy/);
   assert.match(found({ kind: "unknown", why: "no answer", isForbidden: false }), /^unchecked gate: .*no answer/);
-  assert.match(found({ kind: "unknown", why: "", isForbidden: true }), /^unchecked gate: .*you may not delete pod ns\/dummy/);
+  assert.match(
+    found({ kind: "unknown", why: "", isForbidden: true }),
+    /^unchecked gate: .*you may not delete pod ns\/dummy/,
+  );
   assert.equal(gateFindings({ gates: new Map() }, [])[0]?.level, "unchecked");
 });

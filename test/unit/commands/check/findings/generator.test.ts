@@ -24,13 +24,18 @@ test("a generator that renews its Lease leads", () => {
 
 test("a generator that is away is a failure, whether it released its Lease, lost it, or never had one", () => {
   const text = "floors no longer follow the workloads";
-  assert.deepEqual(found(lease(3_600)), [`fail no generator leads (the last one renewed its Lease 1 h 00 m ago): ${text}`]);
+  assert.deepEqual(found(lease(3_600)), [
+    `fail no generator leads (the last one renewed its Lease 1 h 00 m ago): ${text}`,
+  ]);
   assert.match(found(lease(3, { holder: "" }))[0] ?? "", /^fail no generator leads/);
   assert.deepEqual(found(undefined), [`fail no generator leads: ${text}`]);
 });
 
 test("finalizers that it has left are told, since deletions of workloads hang", () => {
-  assert.match(found(undefined, { finalizers: [finalizer] })[0] ?? "", /1 PodProtector and their workloads carry its finalizer/);
+  assert.match(
+    found(undefined, { finalizers: [finalizer] })[0] ?? "",
+    /1 PodProtector and their workloads carry its finalizer/,
+  );
 });
 
 test("a generator whose own clock is behind is not away: the API server says when it wrote", () => {

@@ -30,7 +30,12 @@ test("objects that no webhook can use are a failure", () => {
 });
 
 test("namespaces in shadow or off are notes", () => {
-  const modes = read(new Map([["shadow", ["shop"]], ["off", ["lab", "test"]]]));
+  const modes = read(
+    new Map([
+      ["shadow", ["shop"]],
+      ["off", ["lab", "test"]],
+    ]),
+  );
   assert.deepEqual(texts({ modes }), [
     "ok 1 PodProtector: nothing to say",
     "note 1 namespace in shadow, nothing is refused there: shop",

@@ -7,12 +7,18 @@ const right = (account: string, name: string, isGranted: boolean) => ({ account,
 
 test("accounts that have all rights are one line", () => {
   const rights = read([right("a", "get pods", true), right("b", "list pods", true)]);
-  assert.deepEqual(rightFindings(rights).map(({ level, text }) => `${level} ${text}`), ["ok rights of a, b"]);
+  assert.deepEqual(
+    rightFindings(rights).map(({ level, text }) => `${level} ${text}`),
+    ["ok rights of a, b"],
+  );
 });
 
 test("what an account lacks is named, account by account", () => {
   const rights = read([right("a", "get pods", false), right("a", "list pods", false), right("b", "get pods", true)]);
-  assert.deepEqual(rightFindings(rights).map(({ level, text }) => `${level} ${text}`), ["fail a may not get pods, list pods"]);
+  assert.deepEqual(
+    rightFindings(rights).map(({ level, text }) => `${level} ${text}`),
+    ["fail a may not get pods, list pods"],
+  );
 });
 
 test("without the right to ask, or without an account, nothing is claimed", () => {

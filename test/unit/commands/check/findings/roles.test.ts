@@ -9,7 +9,8 @@ import { cellLeaseAnnotations } from "../../../../../src/api/cell-lease.ts";
 import { type Finding } from "../../../../../src/commands/check/finding.ts";
 import { before, cell, core, deployment, now, productVersion, read, unread } from "../sound-facts.ts";
 
-const levels = (findings: readonly Finding[]): readonly string[] => findings.map(({ level, text }) => `${level} ${text}`);
+const levels = (findings: readonly Finding[]): readonly string[] =>
+  findings.map(({ level, text }) => `${level} ${text}`);
 
 test("a webhook without ready replicas is a failure, with one it is a warning", () => {
   const replicas = (ready: number, wanted: number): readonly string[] =>
@@ -35,7 +36,10 @@ test("roles of different releases are named with them", () => {
   const old = cell("worker-2", { annotations: { [cellLeaseAnnotations.productVersion]: "0.0.9 (x)" } });
   const heartbeats = read({ cells: [cell("worker-1"), old], observer: undefined });
   const [text = "", ...more] = levels(releaseFindings(core({ heartbeats }), productVersion));
-  assert.equal(text, "warn roles are of different releases: aggregator of worker-1 0.1.0 (abc), aggregator of worker-2 0.0.9 (x)");
+  assert.equal(
+    text,
+    "warn roles are of different releases: aggregator of worker-1 0.1.0 (abc), aggregator of worker-2 0.0.9 (x)",
+  );
   assert.deepEqual(more, []);
 });
 
@@ -46,5 +50,8 @@ test("Deployments that run different images are told", () => {
 });
 
 test("a program of another release than the roles is only a note", () => {
-  assert.match(levels(releaseFindings(core(), "0.2.0 (def)"))[0] ?? "", /^note roles are of release 0\.1\.0 \(abc\), this program of 0\.2\.0/);
+  assert.match(
+    levels(releaseFindings(core(), "0.2.0 (def)"))[0] ?? "",
+    /^note roles are of release 0\.1\.0 \(abc\), this program of 0\.2\.0/,
+  );
 });

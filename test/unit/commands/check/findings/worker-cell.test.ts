@@ -30,7 +30,12 @@ test("a URL with the cell of another cluster is a wrong URL when this one report
 });
 
 test("an aggregator that is set to the cell of another cluster is two clusters under one cell, which is named", () => {
-  const one = worker("worker-2", { clusterUID: read("uid-new"), ...url("worker-1"), ...aggregator("worker-1"), isNamed: false });
+  const one = worker("worker-2", {
+    clusterUID: read("uid-new"),
+    ...url("worker-1"),
+    ...aggregator("worker-1"),
+    isNamed: false,
+  });
   assert.deepEqual(texts(one, [worker("worker-1")]), [
     'fail cell-shared: two clusters under one cell: "worker-1" is counted by another cluster, worker-1',
   ]);
@@ -38,12 +43,21 @@ test("an aggregator that is set to the cell of another cluster is two clusters u
 });
 
 test("a URL alone tells two clusters under one cell where no Deployment of the aggregator is found", () => {
-  const one = worker("worker-2", { clusterUID: read("uid-new"), deployments: read([]), ...url("worker-1"), isNamed: false });
+  const one = worker("worker-2", {
+    clusterUID: read("uid-new"),
+    deployments: read([]),
+    ...url("worker-1"),
+    isNamed: false,
+  });
   assert.match(texts(one)[0] ?? "", /^fail cell-shared/);
 });
 
 test("a cluster that a person calls by another cell than it reports is a failure", () => {
-  assert.match(texts(worker("worker-3", { clusterUID: read("uid-worker-1"), ...url("worker-1"), ...aggregator("worker-1") }))[0] ?? "", /you call this cluster "worker-3"/);
+  assert.match(
+    texts(worker("worker-3", { clusterUID: read("uid-worker-1"), ...url("worker-1"), ...aggregator("worker-1") }))[0] ??
+      "",
+    /you call this cluster "worker-3"/,
+  );
 });
 
 test("a cluster that no aggregator reports is a failure", () => {
@@ -55,5 +69,8 @@ test("a cluster that no aggregator reports is a failure", () => {
 test("where the cluster cannot be told from others, nothing is claimed", () => {
   const unknown = worker("worker-1", { clusterUID: unread, deployments: read([]) });
   assert.match(texts(unknown)[0] ?? "", /^unchecked webhook-cell/);
-  assert.deepEqual(cellsOf(unknown, [core({ heartbeats: read({ cells: [cell("worker-1")], observer: undefined }) })]).reported, []);
+  assert.deepEqual(
+    cellsOf(unknown, [core({ heartbeats: read({ cells: [cell("worker-1")], observer: undefined }) })]).reported,
+    [],
+  );
 });
