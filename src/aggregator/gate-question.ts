@@ -1,7 +1,7 @@
 /**
- * The question whether pod deletions are reviewed, asked once: a dry-run DELETE of the update-trigger's dummy pod, which
- * our webhook answers with a warning that names its cell (docs/aggregator.md#is-the-gate-still-there). Nothing is ever
- * deleted by it. The aggregator asks it once a minute, `podseidon check` for a person.
+ * The question whether pod deletions are reviewed, asked once: a dry-run DELETE of the update-trigger's dummy pod, to
+ * which our webhook answers with a warning that names its cell (docs/aggregator.md#is-the-gate-still-there). Nothing is
+ * ever deleted by it. The aggregator asks it once a minute, `podseidon check` for a person.
  */
 import { cellOfGateWarning } from "../api/gate-warning.ts";
 import { readAnnotations } from "../api/pod.ts";

@@ -16,6 +16,7 @@ import { KubeAssetsError, resolveKubeAssets } from "../../scripts/kube-assets.ts
 import { budgetCases } from "./cases/budgets.ts";
 import { callerCases } from "./cases/callers.ts";
 import { cellClusterCases } from "./cases/cell-clusters.ts";
+import { checkCases } from "./cases/check.ts";
 import { commandCases } from "./cases/commands.ts";
 import { coreCases } from "./cases/cores.ts";
 import { deploymentCases } from "./cases/deployments.ts";
@@ -73,6 +74,7 @@ const cases: readonly E2eCase[] = [
   ...fencingCases,
   ...manifestCases,
   ...callerCases,
+  ...checkCases,
   ...rightsCases,
   ...protobufCases,
   ...recoveryCases,

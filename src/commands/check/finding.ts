@@ -51,7 +51,7 @@ export interface Finding {
   readonly text: string;
   /** What to do. */
   readonly cure?: string;
-  /** `docs/PAGE.md#heading`. */
+  /** A page of docs/ with its heading. */
   readonly page?: string;
 }
 

@@ -3,7 +3,7 @@
  * writes, and beside it how far a restore has come. A run that was interrupted goes on from it.
  */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { asList, asObject, fieldsOf, type Json } from "../../api/json.ts";
+import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { Problem } from "../../config/problem.ts";
 import { messageOf } from "../../util/error-message.ts";
 

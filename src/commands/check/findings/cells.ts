@@ -37,7 +37,7 @@ function ofCell(cell: CellFacts, now: EpochMicros, isChecked: boolean): readonly
     findings.push(note("cell-retiring", `cell "${cellID}" is being retired`, "docs/cells.md#retire-a-cell"));
   else findings.push(heard(cell, now));
   if (lease.behind !== undefined) {
-    const text = `the aggregator of cell "${cellID}" cannot count or write some PodProtectors: their counts stand still`;
+    const text = `the aggregator of cell "${cellID}" cannot count or write some PodProtectors`;
     const cure = "look at its log, and at invalid PodProtectors below";
     findings.push(warn("cell-behind", text, { cure, page: "docs/aggregator.md#heartbeat" }));
   }

@@ -13,6 +13,7 @@ import { type Reader, readMs } from "./deadline.ts";
 export function readServed(url: string, caBundle: string, { clock, signal }: Reader): Promise<Reading<ServedFacts>> {
   return new Promise((resolve) => {
     let shown: Omit<ServedFacts, "status"> | undefined;
+    let ask: ReturnType<typeof request> | undefined;
     const end = (answer: Reading<ServedFacts>): void => {
       timer.cancel();
       signal.removeEventListener("abort", stop);
@@ -29,7 +30,7 @@ export function readServed(url: string, caBundle: string, { clock, signal }: Rea
     const timer = clock.setTimer(readMs, () => failed(`no answer within ${readMs / 1_000} s`));
     const stop = (): void => failed("stopped");
     signal.addEventListener("abort", stop, { once: true });
-    const ask = attempt(url, caBundle, (why) => failed(why));
+    ask = attempt(url, caBundle, (why) => failed(why));
     ask?.on("socket", (socket) => {
       socket.once("secureConnect", () => void (shown = shownBy(socket as TLSSocket)));
     });

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readInTime } from "../../../../../src/commands/check/readers/deadline.ts";
+import { KubeError } from "../../../../../src/kube/kube-client.ts";
+import { leases } from "../../../../../src/kube/resources.ts";
+import { createVirtualClock } from "../../../../support/virtual-clock.ts";
+
+const access = { cluster: "core", verb: "list", resource: leases, namespace: "podseidon-system" } as const;
+const signal = new AbortController().signal;
+
+test("a read that is answered gives its value, and leaves no timer", async () => {
+  const clock = createVirtualClock();
+  assert.deepEqual(await readInTime(access, { clock, signal }, async () => 1), { ok: true, value: 1 });
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("a read without an answer ends at its deadline, and says so", async () => {
+  const clock = createVirtualClock();
+  const pending = readInTime(access, { clock, signal }, (own) => {
+    return new Promise((_, reject) => own.addEventListener("abort", () => reject(new KubeError("aborted", "aborted"))));
+  });
+  await clock.advance(2_000);
+  assert.deepEqual(await pending, { ok: false, why: "core gave no answer within 2 s" });
+});
+
+test("a right that is missing is named", async () => {
+  const read = await readInTime(access, { clock: createVirtualClock(), signal }, async () => {
+    throw new KubeError("forbidden", "no");
+  });
+  assert.match(
+    read.ok ? "" : read.why,
+    /^core: you may not list leases\.coordination\.k8s\.io in namespace podseidon-system/,
+  );
+});

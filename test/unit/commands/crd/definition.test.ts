@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import packageJson from "../../../../package.json" with { type: "json" };
+import { manifestDefinition } from "../../../../scripts/definition-json.ts";
+import {
+  droppedFields,
+  isOwnSchema,
+  isTerminating,
+  ownDefinition,
+  releaseOf,
+} from "../../../../src/commands/crd/definition.ts";
+import { upstreamPodProtectorCrd } from "../../../double/index.ts";
+
+const edited = (find: string, replace: string): unknown => {
+  const text = JSON.stringify(ownDefinition());
+  assert.ok(text.includes(find), find);
+  return JSON.parse(text.replace(find, replace));
+};
+
+test("the program carries the CRD of the manifests; if not: node scripts/n.mjs scripts/definition-json.ts", () => {
+  assert.deepEqual(ownDefinition(), manifestDefinition());
+});
+
+test("the CRD names the release of the package", () => {
+  assert.equal(releaseOf(ownDefinition()), packageJson.version);
+  assert.equal(releaseOf({}), undefined);
+});
+
+test("our CRD drops none of our fields, and is the same with descriptions of its own and keys in another order", () => {
+  assert.deepEqual(droppedFields(ownDefinition()), []);
+  assert.ok(isOwnSchema(edited("Pods that must stay available, summed over all cells.", "others")));
+  const { spec, ...rest } = ownDefinition();
+  assert.ok(isOwnSchema({ spec, ...rest }));
+  assert.ok(!isOwnSchema(edited('"maxLength":63', '"maxLength":62')));
+});
+
+test("the CRD of the Go original drops our extensions, whose outermost field is named", () => {
+  const dropped = droppedFields(upstreamPodProtectorCrd());
+  assert.ok(dropped.includes("spec.targets") && dropped.includes("status.conditions"), dropped.join());
+  assert.ok(dropped.includes("status.cells.aggregation.countedSpec"));
+  assert.ok(!dropped.some((field) => field.startsWith("spec.targets.")));
+});
+
+test("a CRD that keeps what it does not know drops nothing below", () => {
+  const open = edited(
+    '"status":{"type":"object",',
+    '"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true,',
+  );
+  assert.deepEqual(droppedFields(open), []);
+});
+
+test("a CRD without our version, or without the subresource of the status, drops what is written", () => {
+  assert.match(droppedFields({})[0] ?? "", /version v1alpha1 is not served/);
+  assert.deepEqual(droppedFields(edited('"subresources":{"status":{}}', '"subresources":{}')), [
+    "the subresource status",
+  ]);
+});
+
+test("a CRD that somebody has deleted is terminating", () => {
+  assert.equal(isTerminating(ownDefinition()), false);
+  assert.equal(isTerminating({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }), true);
+});
