@@ -83,7 +83,7 @@ export function urlPatch(url: string, replaces: "service" | "url"): unknown {
   return {
     target: { kind: "ValidatingWebhookConfiguration", name: "podseidon" },
     patch: JSON.stringify(
-      [0, 1].flatMap((entry) => [
+      [0, 1, 2].flatMap((entry) => [
         { op: "remove", path: `/webhooks/${entry}/clientConfig/${replaces}` },
         { op: "add", path: `/webhooks/${entry}/clientConfig/url`, value: url },
       ]),

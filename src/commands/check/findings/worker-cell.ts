@@ -47,8 +47,11 @@ export function workerCellFindings(
     ...misnamed(worker, own),
   ];
   if (findings.length > 0) return findings;
+  if (cells.reported.length === 0) {
+    const why = whyUnknown(worker, cores);
+    if (why !== undefined) return [unchecked("webhook-cell", "the cell of this cluster", why)];
+  }
   if (own.size === 0) {
-    if (!worker.clusterUID.ok) return [unchecked("webhook-cell", "the cell of this cluster", worker.clusterUID.why)];
     const text = "no Lease in the core has the UID of this cluster, and no aggregator of it was found here";
     const cure = "start an aggregator for it, and let it read the namespace kube-system";
     return [fail("aggregator", text, { cure, page: "docs/cells.md#add-a-cell" })];
@@ -59,6 +62,13 @@ export function workerCellFindings(
     return [fail("aggregator", text, { cure, page: "docs/aggregator.md#heartbeat" })];
   }
   return [ok("webhook-cell", `this cluster is cell "${namesText(cells.reported)}", and is called so`)];
+}
+
+/** Why no cell can be found that reports from this cluster; undefined = there is none. */
+function whyUnknown({ clusterUID }: WorkerFacts, cores: readonly CoreFacts[]): string | undefined {
+  if (!clusterUID.ok) return clusterUID.why;
+  for (const { heartbeats } of cores) if (!heartbeats.ok) return heartbeats.why;
+  return undefined;
 }
 
 function wrongCell(cell: string, own: ReadonlySet<string>): Finding {

@@ -92,7 +92,7 @@ function surroundingsOf(fleet: Fleet, complaints: string[]): CommandSurroundings
     write: (text) => void printed.push(text),
     complain: (line) => void complaints.push(line),
     program,
-    version: "podseidon 1.2.3\n",
+    version: "podseidon 0.1.0 (commit abc, Node v26.0.0)\n",
     environment: { KUBECONFIG: "/kubeconfig" },
     readFile(file) {
       if (file !== "/kubeconfig") throw Object.assign(new Error("no such file"), { code: "ENOENT", path: file });
