@@ -42,6 +42,8 @@ export interface CellControllerDependencies {
   readonly events: EventRecorder;
   /** Of this process in the leader election. */
   readonly identity: string;
+  /** Of this program, for people. */
+  readonly productVersion: string;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
@@ -67,7 +69,7 @@ export class CellController {
 
   constructor({ cells, queue }: CellSettings, deps: CellControllerDependencies) {
     this.#deps = deps;
-    const { core, leases, protectors, events, clock, rng, logger, identity } = deps;
+    const { core, leases, protectors, events, clock, rng, logger, identity, productVersion } = deps;
     const { leaseNamespace, silentAfterMs } = cells;
     const times = silenceTimes(silentAfterMs);
     const metrics = createCellMetrics(deps.metrics);
@@ -97,6 +99,7 @@ export class CellController {
       core: leases,
       namespace: leaseNamespace,
       identity,
+      productVersion,
       silentAfterMs,
       timeoutMs: times.observeMs,
       clock,

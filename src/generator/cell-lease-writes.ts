@@ -3,7 +3,7 @@
  * of those of retired cells (docs/cells.md). Each write holds only for the version that was read, because the next beat
  * may be on its way. Without the right nothing is written, which a metric and one line of the log tell.
  */
-import { type CellLease, cellLeaseLabels, observerLeaseName } from "../api/cell-lease.ts";
+import { type CellLease, cellLeaseAnnotations, cellLeaseLabels, observerLeaseName } from "../api/cell-lease.ts";
 import { formatMicroTime } from "../api/micro-time.ts";
 import { type ObjectReference } from "../kube/event-recorder.ts";
 import { asKubeError, errorLabel, isKubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
@@ -24,6 +24,7 @@ export interface CellLeaseWritesOptions {
   readonly namespace: string;
   /** Of this process in the leader election. */
   readonly identity: string;
+  readonly productVersion: string;
   readonly silentAfterMs: number;
   /** Deadline of each request, in milliseconds. */
   readonly timeoutMs: number;
@@ -62,17 +63,20 @@ export class CellLeaseWrites {
 
   /** Moves the renewTime of the observer's own Lease, and creates it when it is not there. */
   async renewObserver(signal: AbortSignal): Promise<LeaseWrite> {
-    const { identity, silentAfterMs } = this.#options;
+    const { identity, productVersion, silentAfterMs } = this.#options;
     const spec = {
       holderIdentity: identity,
       renewTime: formatMicroTime(this.#nextRenewal()),
       leaseDurationSeconds: Math.max(1, Math.ceil(silentAfterMs / 1000)),
     };
-    const labels = { [cellLeaseLabels.heartbeat]: "observer" };
-    const renewed = await this.#write(observerLeaseName, "PATCH", { metadata: { labels }, spec }, signal);
+    const metadata = {
+      labels: { [cellLeaseLabels.heartbeat]: "observer" },
+      annotations: { [cellLeaseAnnotations.productVersion]: productVersion },
+    };
+    const renewed = await this.#write(observerLeaseName, "PATCH", { metadata, spec }, signal);
     if (renewed !== "changed") return renewed;
-    const metadata = { name: observerLeaseName, labels };
-    const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+    const named = { ...metadata, name: observerLeaseName };
+    const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: named, spec };
     return await this.#write(undefined, "POST", body, signal);
   }
 

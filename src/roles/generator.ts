@@ -79,7 +79,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   });
   const cells = new CellController(
     { cells: ofCellLeases, queue: config.queue },
-    { ...common, leases, identity: elector.identity, metrics },
+    { ...common, leases, identity: elector.identity, productVersion: runtime.productVersion, metrics },
   );
   metrics.onScrape(() => setGauges(generatorMetrics, { generator, cells, sources, alarms }));
   const monitor = config.hasMonitor ? createMonitor(protectors, metrics, ofCore.name) : undefined;

@@ -22,6 +22,7 @@ async function bench() {
     core: client,
     namespace: "default",
     identity: "me",
+    productVersion: "1.2.3 (abc)",
     silentAfterMs: 180_000,
     timeoutMs: 15_000,
     clock: core.clock,
@@ -69,6 +70,7 @@ test("the observer's Lease is created when it is missing, and each renewal diffe
   assert.equal(seen.size, 3);
   assert.equal(cells.observer()?.spec?.["holderIdentity"], "me");
   assert.equal(readCellLease(cells.observer())?.cellID, undefined);
+  assert.equal(readCellLease(cells.observer())?.productVersion, "1.2.3 (abc)");
 });
 
 test("failures are counted; a missing right is logged once", async () => {

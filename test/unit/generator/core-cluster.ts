@@ -142,6 +142,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
           protectors,
           events,
           identity: `generator-${started}`,
+          productVersion: "1.0.0",
           clock,
           rng,
           logger,
