@@ -13,11 +13,12 @@ import { type Reader, readMs } from "./deadline.ts";
 export function readServed(url: string, caBundle: string, { clock, signal }: Reader): Promise<Reading<ServedFacts>> {
   return new Promise((resolve) => {
     let shown: Omit<ServedFacts, "status"> | undefined;
-    let ask: ReturnType<typeof request> | undefined;
+    // It may fail before there is a request.
+    const open: { ask?: ReturnType<typeof request> | undefined } = {};
     const end = (answer: Reading<ServedFacts>): void => {
       timer.cancel();
       signal.removeEventListener("abort", stop);
-      ask?.destroy();
+      open.ask?.destroy();
       resolve(answer);
     };
     // A webhook that ends the connection instead of answering has shown its certificate before.
@@ -30,7 +31,8 @@ export function readServed(url: string, caBundle: string, { clock, signal }: Rea
     const timer = clock.setTimer(readMs, () => failed(`no answer within ${readMs / 1_000} s`));
     const stop = (): void => failed("stopped");
     signal.addEventListener("abort", stop, { once: true });
-    ask = attempt(url, caBundle, (why) => failed(why));
+    const ask = attempt(url, caBundle, (why) => failed(why));
+    open.ask = ask;
     ask?.on("socket", (socket) => {
       socket.once("secureConnect", () => void (shown = shownBy(socket as TLSSocket)));
     });

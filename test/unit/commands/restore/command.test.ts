@@ -10,10 +10,10 @@ async function assertRestored(core: LostCore, formerUIDs: ReadonlySet<string>): 
   const protectors = await core.protectors();
   assert.deepEqual([...protectors.keys()].toSorted(), ["a", "b"]);
   for (const { metadata, status } of protectors.values()) {
-    assert.ok(!formerUIDs.has(metadata.uid));
+    assert.ok(!formerUIDs.has(metadata.uid ?? ""));
     assert.equal(metadata.deletionTimestamp, undefined);
     assert.deepEqual(metadata.finalizers, ["podseidon.kubewharf.io/generator"]);
-    assert.equal(metadata.labels?.["podseidon.kubewharf.io/source-name"], metadata.name);
+    assert.equal(metadata.labels?.["podseidon.kubewharf.io/source-name"], String(metadata.name));
     const { cells } = status as unknown as { cells: readonly { cellID: string }[] };
     assert.equal(cells[0]?.cellID, "worker-1");
   }

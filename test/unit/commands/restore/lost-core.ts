@@ -57,10 +57,9 @@ export class LostCore {
 
   /** Runs the command to its end, however long it waits. */
   async restore(...more: readonly string[]): Promise<Ran> {
-    let ran: Ran | undefined;
-    const running = this.fleet.run("restore", "crd", `--file=${this.file}`, ...more).then((end) => (ran = end));
+    const running = this.fleet.run("restore", "crd", `--file=${this.file}`, ...more);
     // A minute of waiting, in its steps, and more requests than there are.
-    for (let step = 0; step < 400 && ran === undefined; step += 1) await this.fleet.clock.advance(500);
+    for (let step = 0; step < 400; step += 1) await this.fleet.clock.advance(500);
     return running;
   }
 

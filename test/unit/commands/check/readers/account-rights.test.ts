@@ -79,7 +79,7 @@ test("each verb is asked about for the account and its groups", async () => {
   ]);
   const [first] = client.requests;
   assert.equal(first?.path, "/apis/authorization.k8s.io/v1/subjectaccessreviews");
-  const { spec } = first?.body as { spec: object };
+  const { spec } = (first?.body ?? {}) as { spec?: object };
   assert.deepEqual(spec, {
     user: "system:serviceaccount:podseidon-system:a",
     groups: ["system:serviceaccounts", "system:serviceaccounts:podseidon-system", "system:authenticated"],
