@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { clusterAt } from "../support/kubeconfig.ts";
 import { type Cluster } from "./cluster.ts";
 import { program } from "./process.ts";
+import { systemNamespace } from "./role-accounts.ts";
 import { type CaseContext } from "./runner.ts";
 
 export interface CommandOutcome {
@@ -28,19 +29,41 @@ export interface SeenFinding {
 /** Ends a command that hangs; it is to be over in seconds. */
 const limitMs = 60_000;
 
-/** A kubeconfig of an administrator whose contexts are named like the clusters, the first one being the current. */
-export function administratorOf(context: CaseContext, clusters: readonly [Cluster, ...Cluster[]]): string {
-  const file = path.join(context.directory, "administrator.yaml");
+/**
+ * A kubeconfig whose contexts are named like the clusters, the first one being the current: of the administrator, or of
+ * a user whom the administrator impersonates.
+ */
+export function kubeconfigOf(context: CaseContext, clusters: readonly [Cluster, ...Cluster[]], as?: string): string {
+  const file = path.join(context.directory, `${as ?? "administrator"}.yaml`);
   const document = {
     apiVersion: "v1",
     kind: "Config",
     clusters: clusters.map(({ name, url, caPem }) => ({ name, cluster: clusterAt(url, caPem) })),
-    users: clusters.map(({ name, adminToken }) => ({ name, user: { token: adminToken } })),
+    users: clusters.map(({ name, adminToken }) => ({
+      name,
+      user: { token: adminToken, ...(as !== undefined && { as }) },
+    })),
     contexts: clusters.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
     "current-context": clusters[0].name,
   };
   writeFileSync(file, JSON.stringify(document), { mode: 0o600 });
   return file;
+}
+
+const group = "rbac.authorization.k8s.io";
+
+/** Binds the roles of manifests/base/check to a user, until the case ends. The roles must be there, or come. */
+export async function bindCheckRoles(context: CaseContext, { admin }: Cluster, user: string): Promise<void> {
+  const name = `e2e-${user}`;
+  const subjects = [{ kind: "User", name: user, apiGroup: group }];
+  for (const kind of ["ClusterRole", "Role"]) {
+    const place = kind === "Role" ? `/namespaces/${systemNamespace}/rolebindings` : "/clusterrolebindings";
+    const path = `/apis/${group}/v1${place}`;
+    const roleRef = { apiGroup: group, kind, name: "podseidon-check" };
+    const body = { apiVersion: `${group}/v1`, kind: `${kind}Binding`, metadata: { name }, roleRef, subjects };
+    await admin.create(path, body);
+    context.cleanup(() => admin.remove(`${path}/${name}`));
+  }
 }
 
 /** Runs a command of the program to its end. */

@@ -145,7 +145,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     finds: ["fail right"],
     async plant({ worker: { admin } }) {
       const path = `${bindings}/podseidon-aggregator-worker`;
-      const before = await admin.get<KubeObject>(path);
+      const before = await admin.get(path);
       await admin.remove(path);
       const { name, labels } = before.metadata;
       return () => admin.create(bindings, { ...before, metadata: { name, labels } });
@@ -155,7 +155,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     fault: "a CRD that prunes",
     finds: ["fail crd-prunes"],
     async plant({ core: { admin } }) {
-      const before = await admin.get<KubeObject>(definitionPath);
+      const before = await admin.get(definitionPath);
       const text = JSON.stringify((before as unknown as { readonly spec: object }).spec);
       const spec = JSON.parse(text.replace('"initializedReplicas":', '"former":')) as object;
       const at = (changed: object): object => ({ spec: changed });
@@ -232,7 +232,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     finds: ["warn release"],
     async plant({ core: { admin } }) {
       const key = cellLeaseAnnotations.productVersion;
-      const { metadata } = await admin.get<KubeObject>(definitionPath);
+      const { metadata } = await admin.get(definitionPath);
       await admin.mergePatch(definitionPath, { metadata: { annotations: { [key]: "0.0.9" } } });
       return () =>
         admin.mergePatch(definitionPath, { metadata: { annotations: { [key]: metadata.annotations?.[key] } } });

@@ -9,6 +9,7 @@ import { asKubeError, isKubeError, type KubeClient } from "../../kube/kube-clien
 import { definitionName, readDefinition, type ReadDefinition } from "../../kube/protector-definition.ts";
 import { isAway } from "../check/findings/generator.ts";
 import { readLease } from "../check/readers/leases.ts";
+import { printable } from "../../util/printable.ts";
 import { openClusters } from "../clusters/open.ts";
 import { coreOptions } from "../clusters/options.ts";
 import {
@@ -20,6 +21,7 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
+import { wrapped } from "../text/wrap.ts";
 import {
   createDefinition,
   listRaw,
@@ -154,9 +156,9 @@ class Restore {
       return failed(`${counts.failures.length} objects are missing. Mend that, and run it again`);
     const problem = writeSaved(this.#file, { ...saved, isRestored: true });
     if (problem !== undefined) return failed(problem.message);
-    this.#say(
-      `start the generator again: kubectl -n ${this.#namespace} scale deployment podseidon-generator --replicas=2`,
-    );
+    this.#say("start the generator again:");
+    // On a line of its own, which is not broken, so that it can be copied.
+    this.#context.write(`  kubectl -n ${this.#namespace} scale deployment podseidon-generator --replicas=2\n`);
     return done;
   }
 
@@ -175,7 +177,8 @@ class Restore {
   }
 
   #say(step: string): void {
-    this.#context.write(`${this.#isDryRun ? "would " : ""}${step}\n`);
+    const text = printable(`${this.#isDryRun ? "would " : ""}${step}`);
+    this.#context.write(`${wrapped(text, this.#context.terminal.columns).join("\n")}\n`);
   }
 }
 

@@ -4,6 +4,8 @@ import { type Clock } from "../../../util/clock.ts";
 import { type Access, reading } from "../../clusters/reading.ts";
 import { type Reading } from "../facts.ts";
 
+/** It has all that a check reads. */
+const role = "podseidon-check";
 /** A check is to be over in five seconds, and some of it asks twice. */
 export const readMs = 2_000;
 
@@ -26,7 +28,7 @@ export async function readInTime<T>(
     own.abort();
   });
   try {
-    const answer = await reading(access, () => read(own.signal));
+    const answer = await reading({ role, ...access }, () => read(own.signal));
     if (answer.ok) return answer;
     return { ok: false, why: isLate ? `${access.cluster} gave no answer within ${limitMs / 1_000} s` : answer.problem };
   } finally {

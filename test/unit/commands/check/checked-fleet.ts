@@ -168,7 +168,7 @@ function furnished(manifest: Manifest): JsonObject {
   const { webhooks, ...rest } = manifest as unknown as JsonObject;
   if (!Array.isArray(webhooks)) return rest;
   const { matchConditions: _, ...main } = (webhooks as JsonObject[])[0] ?? {};
-  return { ...rest, webhooks: [main] } as JsonObject;
+  return { ...rest, webhooks: [main] };
 }
 
 /** As an API server does. */

@@ -228,9 +228,9 @@ test("without workers a core that is its own worker is looked at, and another on
   }));
 
 test("values that mean nothing are wrong usage", () =>
-  onFleet(async ({ run }) => {
+  onFleet(async (fleet) => {
     for (const args of [["--output=xml"], ["--dummy-pod=x"], ["--worker=x"], ["--core=nowhere"]]) {
-      const { exitCode, problem } = await run("check", ...args);
+      const { exitCode, problem } = await fleet.run("check", ...args);
       assert.equal(exitCode, 2);
       assert.match(problem ?? "", /^check: /);
     }

@@ -13,7 +13,7 @@ async function assertRestored(core: LostCore, formerUIDs: ReadonlySet<string>): 
     assert.ok(!formerUIDs.has(metadata.uid ?? ""));
     assert.equal(metadata.deletionTimestamp, undefined);
     assert.deepEqual(metadata.finalizers, ["podseidon.kubewharf.io/generator"]);
-    assert.equal(metadata.labels?.["podseidon.kubewharf.io/source-name"], String(metadata.name));
+    assert.equal(metadata.labels?.["podseidon.kubewharf.io/source-name"], metadata.name);
     const { cells } = status as unknown as { cells: readonly { cellID: string }[] };
     assert.equal(cells[0]?.cellID, "worker-1");
   }
@@ -28,10 +28,13 @@ test("a lost CRD comes back with all objects, their finalizers, labels and statu
     const before = await uidsOf(core);
     await core.lose();
     const { exitCode, stdout, problem } = await core.restore();
-    assert.equal(exitCode, 0, problem);
-    assert.match(stdout, /^save 2 PodProtectors with their status in .*saved\.json$/m);
+    assert.equal(exitCode, 0, problem ?? "");
+    assert.match(stdout, /^save 2 PodProtectors with their status in\s.*saved\.json$/m);
     assert.match(stdout, /^2 created, 0 were there, 2 statuses given back$/m);
-    assert.match(stdout, /start the generator again: kubectl -n podseidon-system scale deployment podseidon-generator/);
+    assert.match(
+      stdout,
+      /start the generator again:\n {2}kubectl -n podseidon-system scale deployment podseidon-generator --replicas=2\n/,
+    );
     await assertRestored(core, before);
   }));
 

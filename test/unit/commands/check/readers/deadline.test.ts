@@ -27,8 +27,7 @@ test("a right that is missing is named", async () => {
   const read = await readInTime(access, { clock: createVirtualClock(), signal }, async () => {
     throw new KubeError("forbidden", "no");
   });
-  assert.match(
-    read.ok ? "" : read.why,
-    /^core: you may not list leases\.coordination\.k8s\.io in namespace podseidon-system/,
-  );
+  const why = read.ok ? "" : read.why;
+  assert.match(why, /^core: you may not list leases\.coordination\.k8s\.io in namespace podseidon-system; /);
+  assert.match(why, /ask for the role podseidon-check$/);
 });
