@@ -74,8 +74,8 @@ function heard(cell: CellFacts, now: EpochMicros): Finding {
     `cell "${cellID}" has been silent for ${agoText(now, since)}: its pods count for nothing`,
     {
       cure:
-        "start its aggregator; `podseidon cells keep` keeps its last counts for planned work, `podseidon cells forget` " +
-        "retires a cell that is gone for good",
+        "start its aggregator; `podseidon cells keep` keeps its last counts for planned work, `podseidon cells " +
+        "forget` retires a cell that is gone for good",
       page: silentPage,
     },
   );
@@ -100,8 +100,8 @@ function ghosts({ valid }: ListedProtectors, leased: ReadonlySet<string>): reado
   return [...objects].map(([cellID, count]) =>
     warn(
       "ghost-cell",
-      `cell "${cellID}" is a ghost: ${counted(count, "PodProtector")} ${count === 1 ? "has" : "have"} promised deletions ` +
-        "there, and nobody counts it",
+      `cell "${cellID}" is a ghost: ${counted(count, "PodProtector")} ${count === 1 ? "has" : "have"} promised ` +
+        "deletions there, and nobody counts it",
       {
         cure:
           `find the webhook configuration whose URL ends with /${cellID} and correct it; the generator removes the ` +
@@ -121,8 +121,8 @@ function unheard({ valid }: ListedProtectors, leased: ReadonlySet<string>): read
   return [...objects].map(([cellID, count]) =>
     warn(
       "cell-silent",
-      `cell "${cellID}" counts in ${counted(count, "PodProtector")} and has no Lease: if its aggregator is dead, nobody ` +
-        "will notice",
+      `cell "${cellID}" counts in ${counted(count, "PodProtector")} and has no Lease: if its aggregator is dead, ` +
+        "nobody will notice",
       {
         cure: "run an aggregator of this release for it, or retire it: podseidon cells forget",
         page: "docs/cells.md#retire-a-cell",

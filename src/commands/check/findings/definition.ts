@@ -31,7 +31,8 @@ export function definitionFindings(
   // Of a generator of another release than this program we do not know what schema it wants.
   const isForeign = theirs === undefined ? release === own && !isOwnSchema(crd) : theirs !== release;
   if (release !== undefined && isForeign) {
-    const text = `the CRD is of ${theirs === undefined ? "another release" : `release ${theirs}`}, the generator of ${release}`;
+    const which = theirs === undefined ? "another release" : `release ${theirs}`;
+    const text = `the CRD is of ${which}, the generator of ${release}`;
     return [warn("release", text, { cure: apply, page: "docs/compatibility.md#extensions" })];
   }
   return [ok("crd", "the CRD of PodProtectors keeps all fields")];

@@ -20,8 +20,8 @@ export function gateFindings({ gates }: Pick<WorkerFacts, "gates">, own: readonl
       case "missing":
         return fail("gate", `a dry-run deletion of ${pod} passed without Podseidon's answer: nothing is reviewed`, {
           cure:
-            "the webhook configuration must point to a webhook of Podseidon of this release, and select the namespace " +
-            "of that pod",
+            "the webhook configuration must point to a webhook of Podseidon of this release, and select the " +
+            "namespace of that pod",
           page,
         });
       case "unreachable":

@@ -72,7 +72,8 @@ function whyUnknown({ clusterUID }: WorkerFacts, cores: readonly CoreFacts[]): s
 }
 
 function wrongCell(cell: string, own: ReadonlySet<string>): Finding {
-  const text = `the webhook configuration calls /${cell}, but this cluster's aggregator reports as "${namesText([...own])}"`;
+  const cells = namesText([...own]);
+  const text = `the webhook configuration calls /${cell}, but this cluster's aggregator reports as "${cells}"`;
   return fail("webhook-cell", text, {
     cure: `end the URL with /${[...own][0]} in all entries, or give the aggregator --aggregator-cell-id=${cell}`,
     page: names,

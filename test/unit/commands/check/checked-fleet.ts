@@ -26,7 +26,7 @@ import {
 export interface CheckedFleet extends Fleet {
   readonly worker: TestCluster;
   readonly webhook: WebhookTls;
-  /** What a dry-run deletion of the dummy pod comes to: the cell that the webhook names; undefined = nobody says one. */
+  /** What a dry-run deletion of the dummy pod tells: the cell that the webhook names; undefined = nobody says one. */
   gate: string | undefined | KubeError;
   /** `ACCOUNT VERB RESOURCE` of the rights that are missing. */
   readonly denied: Set<string>;

@@ -10,7 +10,7 @@ import {
   type Reading,
   type WorkerFacts,
 } from "../../../../src/commands/check/facts.ts";
-import { type CheckID, type Finding, type Group } from "../../../../src/commands/check/finding.ts";
+import { type Group } from "../../../../src/commands/check/finding.ts";
 import { judge } from "../../../../src/commands/check/judge.ts";
 import { ownDefinition } from "../../../../src/commands/crd/definition.ts";
 import { decodeGeneratorState } from "../../../../src/kube/generator-state.ts";
@@ -162,12 +162,4 @@ export function said(groups: readonly Group[]): readonly string[] {
 /** What is said of a fleet. */
 export function saidOf(fields: Partial<Facts>): readonly string[] {
   return said(judge(facts(fields)));
-}
-
-/** The only finding of this check that is no "ok". */
-export function onlyFinding(groups: readonly Group[], check: CheckID): Finding {
-  const found = groups.flatMap(({ findings }) => findings).filter((one) => one.check === check && one.level !== "ok");
-  const [first] = found;
-  if (first === undefined || found.length > 1) throw new Error(`${found.length} findings of ${check}`);
-  return first;
 }

@@ -32,7 +32,7 @@ test("an aggregator's clock is compared with the API server's time of the same w
   ]);
 });
 
-test("where the API server does not tell when it wrote, a clock that is ahead is seen, and an old Lease is no clock", () => {
+test("where the API server does not tell when it wrote, only a clock that is ahead is seen", () => {
   const ahead = cell("a", { renewedSecondsAgo: -60, writtenSecondsAgo: undefined });
   const old = cell("b", { renewedSecondsAgo: 3_600, writtenSecondsAgo: undefined });
   const heartbeats = read({ cells: [ahead, old], observer: undefined });

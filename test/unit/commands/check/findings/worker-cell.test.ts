@@ -25,7 +25,8 @@ test("a webhook that reads cells from labels is called by no cell", () => {
 
 test("a URL with the cell of another cluster is a wrong URL when this one reports as itself", () => {
   assert.deepEqual(texts(worker("worker-2", url("worker-1"))), [
-    'fail webhook-cell: the webhook configuration calls /worker-1, but this cluster\'s aggregator reports as "worker-2"',
+    "fail webhook-cell: the webhook configuration calls /worker-1, but this cluster's aggregator reports as " +
+      '"worker-2"',
   ]);
 });
 
@@ -42,7 +43,7 @@ test("an aggregator that is set to the cell of another cluster is two clusters u
   assert.match(texts(one)[0] ?? "", /counted by another cluster, with kube-system uid-worker-1/);
 });
 
-test("a URL alone tells two clusters under one cell where no Deployment of the aggregator is found", () => {
+test("a URL alone tells two clusters under one cell where no aggregator is found", () => {
   const one = worker("worker-2", {
     clusterUID: read("uid-new"),
     deployments: read([]),

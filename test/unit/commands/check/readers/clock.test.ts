@@ -7,7 +7,7 @@ import { createScriptedKubeClient } from "../../../kube/scripted-kube-client.ts"
 
 const signal = new AbortController().signal;
 
-test("the server's time is compared with the middle of the request, half a second added for its whole seconds", async () => {
+test("the server's time, in whole seconds, is compared with the middle of the request", async () => {
   const [client, clock] = [createScriptedKubeClient(), createVirtualClock()];
   const started = clock.epochMicros();
   client.onRequest = async ({ onServerTime }) => {
