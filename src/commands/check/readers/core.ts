@@ -89,7 +89,7 @@ function readDefinition(client: KubeClient, reader: Reader): Promise<Reading<unk
   });
 }
 
-/** Webhooks say it once a day. An Event is gone an hour later, so there is hardly one of a certificate renewed since. */
+/** Webhooks say it once a day. An Event is gone an hour later, so hardly one is left of a certificate renewed since. */
 const certificateReasons: ReadonlySet<unknown> = new Set(["CertificateExpired", "CertificateExpiresSoon"]);
 
 async function listCertificateEvents(

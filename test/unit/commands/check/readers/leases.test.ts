@@ -14,7 +14,7 @@ const lease = (name: string, labels: object, managedFields: readonly object[] = 
   spec: { holderIdentity: "h", renewTime },
 });
 
-test("heartbeats are read with both clocks of the last renewal, and the generator's apart from the cells'", async () => {
+test("heartbeats are read with both clocks of the renewal, and the generator's apart from the cells'", async () => {
   const client = createScriptedKubeClient();
   const cell = (id: string, fields: readonly object[] = []): object =>
     lease(cellLeaseName(id), { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: id }, fields);
