@@ -51,12 +51,15 @@ export interface Finding {
   readonly text: string;
   /** What to do. */
   readonly cure?: string;
+  /** For the terminal: does it, or begins with it. */
+  readonly command?: string;
   /** A page of docs/ with its heading. */
   readonly page?: string;
 }
 
 export interface Remedy {
   readonly cure: string;
+  readonly command?: string;
   readonly page: string;
 }
 

@@ -57,13 +57,18 @@ export function reportJson(groups: readonly Group[]): string {
   return `${JSON.stringify({ failures: fail, warnings: warn, findings }, undefined, 2)}\n`;
 }
 
-function linesOf({ level, text, cure, page }: Finding, columns: number, style: Style): readonly string[] {
+function linesOf({ level, text, cure, command, page }: Finding, columns: number, style: Style): readonly string[] {
   const word = `  ${coloured(style, tones[level], words[level])}${" ".repeat(indent - 2 - words[level].length)}`;
   const width = columns - indent;
   const [first = "", ...rest] = wrapped(printable(text), width);
-  const further = [...rest, ...(cure === undefined ? [] : wrapped(`-> ${printable(cure)}`, width))];
+  const further = [...rest, ...(cure === undefined ? [] : wrapped(`-> ${printable(cure)}`, width))].map(
+    (line) => " ".repeat(indent) + line,
+  );
   return [
     `${word}${first}`,
-    ...[...further, ...(page === undefined ? [] : [page])].map((line) => " ".repeat(indent) + line),
+    ...further,
+    // Never broken, so that it can be copied; a little to the left, so that the longest one fits 80 columns.
+    ...(command === undefined ? [] : [`${" ".repeat(indent - 2)}${printable(command)}`]),
+    ...(page === undefined ? [] : [`${" ".repeat(indent)}${page}`]),
   ];
 }

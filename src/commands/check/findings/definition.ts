@@ -4,7 +4,11 @@ import { type CoreFacts } from "../facts.ts";
 import { counted, fail, type Finding, namesText, ok, unchecked, warn } from "../finding.ts";
 
 const lost = "docs/disasters.md#the-crd-is-lost";
-const apply = "apply the CRD of the release that runs: kubectl apply -k manifests/base/crd";
+const apply = {
+  cure: "apply the CRD of the release that runs",
+  command: "kubectl apply -k manifests/base/crd",
+  page: "docs/compatibility.md#extensions",
+};
 
 /** `release`: of the generator that runs, such as "0.1.0"; undefined = it is not known. `own`: of this program. */
 export function definitionFindings(
@@ -15,17 +19,25 @@ export function definitionFindings(
   if (!definition.ok) return [unchecked("crd", "the CRD of PodProtectors", definition.why)];
   const crd = definition.value;
   if (crd === undefined) {
-    const remedy = { cure: "podseidon restore crd --file=FILE, with the newest file that you have", page: lost };
+    const remedy = {
+      cure: "make it again, from the newest file of PodProtectors that you have",
+      command: "podseidon restore crd --file=FILE",
+      page: lost,
+    };
     return [fail("crd", "there is no CRD of PodProtectors: no object of theirs exists", remedy)];
   }
   if (isTerminating(crd)) {
-    const remedy = { cure: "podseidon restore crd. Do not restart webhooks before that", page: lost };
+    const remedy = {
+      cure: "do not restart webhooks; stop the generator, and bring it back with all objects",
+      command: "podseidon restore crd",
+      page: lost,
+    };
     return [fail("crd", "somebody has deleted the CRD of PodProtectors; finalizers alone keep the objects", remedy)];
   }
   const dropped = droppedFields(crd);
   if (dropped.length > 0) {
     const text = `the CRD drops ${counted(dropped.length, "field")} of this release: ${namesText(dropped)}`;
-    return [fail("crd-prunes", text, { cure: apply, page: "docs/compatibility.md#extensions" })];
+    return [fail("crd-prunes", text, apply)];
   }
   const theirs = releaseOf(crd);
   // Of a generator of another release than this program we do not know what schema it wants.
@@ -33,7 +45,7 @@ export function definitionFindings(
   if (release !== undefined && isForeign) {
     const which = theirs === undefined ? "another release" : `release ${theirs}`;
     const text = `the CRD is of ${which}, the generator of ${release}`;
-    return [warn("release", text, { cure: apply, page: "docs/compatibility.md#extensions" })];
+    return [warn("release", text, apply)];
   }
   return [ok("crd", "the CRD of PodProtectors keeps all fields")];
 }

@@ -66,16 +66,26 @@ const ofCertificates: readonly (readonly [RegExp, "certificate" | "ca-bundle", s
   ],
 ];
 
+/** Without the address, which is known, and the API server's words around what happened. */
+function reasonIn(why: string): string {
+  const at = /: Post "[^"]*": /.exec(why) ?? /failed calling webhook "[^"]*": /.exec(why);
+  return at === null ? why : why.slice(at.index + at[0].length);
+}
+
 function unreachable(why: string): Finding {
   const found = ofCertificates.find(([words]) => words.test(why));
   if (found === undefined) {
-    return fail("gate", `the API server gets no answer from the webhook, so every deletion is refused: ${why}`, {
-      cure: "look at the webhooks, and at the way to them from the API server",
-      page: "docs/break-glass.md#is-it-podseidon",
-    });
+    return fail(
+      "gate",
+      `the API server gets no answer from the webhook, so every deletion is refused: ${reasonIn(why)}`,
+      {
+        cure: "look at the webhooks, and at the way to them from the API server",
+        page: "docs/break-glass.md#is-it-podseidon",
+      },
+    );
   }
   const [, check, cure] = found;
-  const text = `the API server does not trust the webhook, so every deletion is refused: ${why}`;
+  const text = `the API server does not trust the webhook, so every deletion is refused: ${reasonIn(why)}`;
   return fail(check, text, {
     cure,
     page: check === "certificate" ? "docs/webhook.md#expiry" : "docs/webhook.md#tls-files",

@@ -22,18 +22,20 @@ export function generatorFindings(
     ? protectors.value.valid.filter(({ protector }) => protector.metadata.finalizers?.includes(finalizer) === true)
     : [];
   const since = awayText(lease, now);
-  const start = `start it: kubectl -n ${systemNamespace} scale deployment podseidon-generator --replicas=2`;
+  const command = `kubectl -n ${systemNamespace} scale deploy podseidon-generator --replicas=2`;
   if (carrying.length === 0) {
-    const remedy = { cure: start, page: "docs/generator.md#lifecycle" };
+    const remedy = { cure: "start it", command, page: "docs/generator.md#lifecycle" };
     return [fail("generator", `no generator leads${since}: floors no longer follow the workloads`, remedy)];
   }
+  const objects = `${counted(carrying.length, "PodProtector")} and ${carrying.length === 1 ? "its workload" : "their workloads"}`;
   return [
     fail(
       "generator",
-      `no generator leads${since}, and ${counted(carrying.length, "PodProtector")} and their workloads carry its ` +
-        "finalizer: deleting such a workload hangs, and floors no longer follow",
+      `no generator leads${since}, and its finalizer is on ${objects}: deleting such a workload hangs, and floors no ` +
+        "longer follow",
       {
-        cure: `${start}; or take the finalizers off if Podseidon is to go`,
+        cure: "start it, or take the finalizers off if Podseidon is to go",
+        command,
         page: "docs/install.md#removing-it",
       },
     ),

@@ -18,7 +18,10 @@ export function webhookReplicaFindings(deployments: Reading<readonly DeploymentF
       return fail("webhook-replicas", text, { cure, page: "docs/break-glass.md#is-it-podseidon" });
     }
     if (Math.min(ready, wanted) >= replicasMin) return ok("webhook-replicas", text);
-    const cure = "run three: while the only one is away, deletions are refused";
+    const cure =
+      wanted < replicasMin
+        ? "run three: while the only one is away, deletions are refused"
+        : "look at the pods that are not ready: while the only one that is goes away, deletions are refused";
     return warn("webhook-replicas", text, { cure, page: "docs/webhook.md#readiness" });
   });
 }

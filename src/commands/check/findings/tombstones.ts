@@ -19,7 +19,11 @@ export function tombstoneFindings(core: CoreFacts, now: EpochMicros): readonly F
         "tombstone",
         `${protector} is gone without having been released, so webhooks keep it in force ` +
           `(said ${agoText(now, lastAt)} ago)`,
-        { cure: `make it again, or let it go: podseidon release ${protector}`, page: "docs/webhook.md#tombstones" },
+        {
+          cure: "make it again, or let it go",
+          command: `podseidon release ${protector}`,
+          page: "docs/webhook.md#tombstones",
+        },
       ),
     );
 }

@@ -14,6 +14,7 @@ const groups: readonly Group[] = [
         level: "fail",
         text: long,
         cure: "end the URL with /worker-2",
+        command: "podseidon cells",
         page: "docs/cells.md#names",
       },
       { check: "gate", level: "unchecked", text: "the gate: not checked" },
@@ -31,6 +32,7 @@ worker-1
   FAIL  the webhook configuration calls /worker-1, but the aggregator of this
         cluster reports as another cell
         -> end the URL with /worker-2
+      podseidon cells
         docs/cells.md#names
   ?     the gate: not checked
 1 failure; 1 not checked

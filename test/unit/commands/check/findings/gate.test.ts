@@ -45,6 +45,13 @@ for (const [words, check] of [
   });
 }
 
+test("of what the API server says only what happened is shown", () => {
+  const why = `500: failed calling webhook "podseidon.kubewharf.io": failed to call webhook: Post "https://a/b?timeout=10s": EOF`;
+  assert.match(found({ kind: "unreachable", why }), /so every deletion is refused: EOF$/);
+  const other = 'failed calling webhook "podseidon.kubewharf.io": context deadline exceeded';
+  assert.match(found({ kind: "unreachable", why: other }), /so every deletion is refused: context deadline exceeded$/);
+});
+
 test("what was not found out is not checked, with the reason", () => {
   assert.match(found("no pod"), /^unchecked gate: .*there is no pod ns\/dummy/);
   assert.match(found({ kind: "unknown", why: "no answer", isForbidden: false }), /^unchecked gate: .*no answer/);

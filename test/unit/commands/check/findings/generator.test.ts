@@ -34,7 +34,7 @@ test("a generator that is away is a failure, whether it released its Lease, lost
 test("finalizers that it has left are told, since deletions of workloads hang", () => {
   assert.match(
     found(undefined, { finalizers: [finalizer] })[0] ?? "",
-    /1 PodProtector and their workloads carry its finalizer/,
+    /its finalizer is on 1 PodProtector and its workload: deleting such a workload hangs/,
   );
 });
 
