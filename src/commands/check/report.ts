@@ -2,6 +2,7 @@
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
 import { coloured, type Tone } from "../text/colour.ts";
+import { jsonText } from "../text/json.ts";
 import { wrapped } from "../text/wrap.ts";
 import { type Finding, type Group, type Level } from "./finding.ts";
 
@@ -50,11 +51,11 @@ export function countsOf(groups: readonly Group[]): Readonly<Record<Level, numbe
   return counts;
 }
 
-/** One object; ends with a line end. Texts are as they were found, also those of others. */
+/** One object; ends with a line end. */
 export function reportJson(groups: readonly Group[]): string {
   const { fail, warn } = countsOf(groups);
   const findings = groups.flatMap(({ title, findings: own }) => own.map((finding) => ({ group: title, ...finding })));
-  return `${JSON.stringify({ failures: fail, warnings: warn, findings }, undefined, 2)}\n`;
+  return jsonText({ failures: fail, warnings: warn, findings });
 }
 
 function linesOf({ level, text, cure, command, page }: Finding, columns: number, style: Style): readonly string[] {

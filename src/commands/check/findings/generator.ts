@@ -27,7 +27,8 @@ export function generatorFindings(
     const remedy = { cure: "start it", command, page: "docs/generator.md#lifecycle" };
     return [fail("generator", `no generator leads${since}: floors no longer follow the workloads`, remedy)];
   }
-  const objects = `${counted(carrying.length, "PodProtector")} and ${carrying.length === 1 ? "its workload" : "their workloads"}`;
+  const workloads = carrying.length === 1 ? "its workload" : "their workloads";
+  const objects = `${counted(carrying.length, "PodProtector")} and ${workloads}`;
   return [
     fail(
       "generator",

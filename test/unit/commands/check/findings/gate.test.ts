@@ -46,7 +46,8 @@ for (const [words, check] of [
 }
 
 test("of what the API server says only what happened is shown", () => {
-  const why = `500: failed calling webhook "podseidon.kubewharf.io": failed to call webhook: Post "https://a/b?timeout=10s": EOF`;
+  const call = 'failed to call webhook: Post "https://a/b?timeout=10s"';
+  const why = `500: failed calling webhook "podseidon.kubewharf.io": ${call}: EOF`;
   assert.match(found({ kind: "unreachable", why }), /so every deletion is refused: EOF$/);
   const other = 'failed calling webhook "podseidon.kubewharf.io": context deadline exceeded';
   assert.match(found({ kind: "unreachable", why: other }), /so every deletion is refused: context deadline exceeded$/);
