@@ -63,8 +63,7 @@ function workerFindings(worker: WorkerFacts, facts: Facts): readonly Finding[] {
     // The API server's view and ours of one certificate are one finding.
     ...gates.filter((gate) => !certificates.some((one) => one.check === gate.check && one.level === "fail")),
     ...certificates,
-    // Of a cluster that is core and worker they stand with the core.
-    ...(cores.some(({ name }) => name === worker.name) ? [] : rightFindings(worker.rights)),
+    ...rightFindings(worker.rights),
   ];
 }
 

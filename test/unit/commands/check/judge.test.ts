@@ -244,4 +244,6 @@ test("a cluster that is core and worker at once has one group for each part", ()
   const groups = judge(facts({ workers: [own, second] }));
   assert.ok(groups.some(({ title }) => title === "core as worker"));
   assert.deepEqual(said(groups), []);
+  const rights = read([{ account: "podseidon-aggregator", right: "list pods", isGranted: false }]);
+  assert.deepEqual(saidOf({ workers: [{ ...own, rights }, second] }), ["fail right"]);
 });

@@ -65,6 +65,24 @@ test("a request that asks for a new connection shares none, neither before nor a
   assert.equal(server.accepted, 4);
 });
 
+test("the time of an answer is passed on, whatever its code, and none when the server tells none", async (t) => {
+  const dates = ["Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:38 GMT", undefined, "yesterday"];
+  const server = await startLoopbackServer(t, (_request, response, index) => {
+    response.sendDate = false;
+    const date = dates[index];
+    if (date !== undefined) response.setHeader("Date", date);
+    sendJson(response, index === 1 ? 403 : 200, { kind: "Status" });
+  });
+  const { client } = await connect(t, server.port);
+  const times: number[] = [];
+  const ask = () => client.request({ method: "GET", path: "/version", onServerTime: (time) => times.push(time) });
+  await ask();
+  await failure(ask());
+  await ask();
+  await ask();
+  assert.deepEqual(times, [784_111_777_000_000, 784_111_778_000_000]);
+});
+
 test("deletions with preconditions keep their connection", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "Status" }));
   const { client } = await connect(t, server.port);
