@@ -13,6 +13,7 @@ import { explain } from "./explain/explain.ts";
 import { approve } from "./steer/approve.ts";
 import { cells } from "./steer/cells.ts";
 import { release } from "./steer/release.ts";
+import { simulate } from "./simulate/index.ts";
 import { status } from "./status/status.ts";
 
 const help: Command = {
@@ -37,6 +38,7 @@ const commands: readonly Command[] = [
   status,
   check,
   explain,
+  simulate,
   cells,
   approve,
   release,

@@ -1,10 +1,10 @@
 /** What people and programs are told of a planned drain. */
 import { type ProtectorID } from "../../api/object-key.ts";
-import { printable } from "../../util/printable.ts";
 import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
+import { type FoundObstacle, gathered } from "./deletions.ts";
 import { type DrainPlan, type Fate, type PlannedPod } from "./drain-plan.ts";
 import { type Guarding } from "./guarding.ts";
-import { type Obstacle, obstaclesOf } from "./obstacles.ts";
+import { obstaclesOf } from "./obstacles.ts";
 import { drainFlagsFor } from "./simulated-pods.ts";
 
 /** One PodProtector, or with an undefined ID the pods that none counts. */
@@ -31,7 +31,7 @@ export interface DrainReport {
   readonly stuckAt: string | undefined;
   readonly rows: readonly DrainRow[];
   readonly totals: Readonly<Record<Fate["kind"], number>>;
-  readonly obstacles: readonly (Obstacle & { readonly pods: readonly string[] })[];
+  readonly obstacles: readonly FoundObstacle[];
   /** What PodProtectors in shadow would refuse, by their ID: so many pods. */
   readonly shadowed: ReadonlyMap<string, number>;
   /** Flags that kubectl drain asks for. */
@@ -55,7 +55,11 @@ export function drainReport(
     stuckAt: plan.stuckAt,
     rows: rowsOf(evicted, plan, byID),
     totals: totalsOf(plan.pods),
-    obstacles: gathered(evicted, byID),
+    obstacles: gathered(
+      evicted.flatMap(({ pod, fate }) =>
+        fate.kind === "never" ? [{ pod, obstacles: obstaclesOf(fate.obstruction, byID) }] : [],
+      ),
+    ),
     shadowed,
     flags: [...new Set(plan.pods.flatMap(({ pod }) => drainFlagsFor(pod)))].sort(),
     pods: plan.pods,
@@ -102,18 +106,4 @@ function rowOf(
     never,
     rounds: Math.max(atOnce > 0 ? 1 : 0, ...own.map(({ fate }) => (fate.kind === "later" ? fate.round : 0))),
   };
-}
-
-function gathered(evicted: readonly PlannedPod[], byID: ReadonlyMap<string, Guarding>): DrainReport["obstacles"] {
-  const found = new Map<string, Obstacle & { pods: string[] }>();
-  for (const { pod, fate } of evicted) {
-    if (fate.kind !== "never") continue;
-    for (const obstacle of obstaclesOf(fate.obstruction, byID)) {
-      const key = JSON.stringify([obstacle.by, obstacle.text]);
-      const known = found.get(key) ?? { ...obstacle, pods: [] };
-      known.pods.push(printable(pod.record.key));
-      found.set(key, known);
-    }
-  }
-  return [...found.values()];
 }

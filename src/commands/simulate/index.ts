@@ -1,0 +1,83 @@
+/**
+ * `podseidon simulate drain|delete`: what would happen, judged by what the clusters show now. Nothing is written, and
+ * nobody is asked: neither the webhook nor, with a dry run, the API servers.
+ *
+ * - guarding.ts, simulated-pods.ts, budgets.ts: the doors for objects from clusters. reads.ts reads them.
+ * - guard.ts: the webhook in memory, over the accounting's own functions. replacement.ts: what replaced pods change.
+ * - drain-plan.ts: kubectl drain in rounds. deletions.ts: deletions in one go. release-steps.ts: the end of a workload.
+ * - obstacles.ts: why something stays, in words. drain-report.ts, drain-output.ts, obstacle-lines.ts, steps.ts: shown.
+ */
+import { Problem, unknownName } from "../../config/problem.ts";
+import {
+  coreOptions,
+  namespaceOption,
+  outputOption,
+  readOutput,
+  workerOption,
+} from "../clusters/options.ts";
+import { openClusters, type OpenClusters } from "../clusters/open.ts";
+import { type Command, type CommandEnd, wrongUsage } from "../command.ts";
+import { simulateDeleteDeployment } from "./delete-deployment.ts";
+import { simulateDeleteNamespace } from "./delete-namespace.ts";
+import { simulateDeletePods } from "./delete-pod.ts";
+import { simulateDrain } from "./drain.ts";
+import { type Simulation } from "./simulation.ts";
+
+const actions = ["drain", "delete"] as const;
+const kinds = ["pod", "deployment", "namespace"] as const;
+
+export const simulate: Command = {
+  usage: "simulate <action> <...names>",
+  summary: "What a drain or a deletion would come to",
+  options: [
+    ...coreOptions,
+    workerOption,
+    { usage: "--cell <name>", description: "The cell of the nodes or pods" },
+    { usage: namespaceOption.usage, description: "Of what is deleted; default" },
+    outputOption,
+  ],
+  examples: [
+    "simulate drain node-7 node-8 --worker=w1=my-worker",
+    "simulate drain node-7 --cell=w1",
+    "simulate delete pod web-0 web-1 -n shop --cell=w1",
+    "simulate delete deployment web -n shop",
+    "simulate delete namespace shop --worker=w1=my-worker -o json",
+  ],
+  words: actions,
+  async run(context, options, action, names) {
+    const output = readOutput(options);
+    if (output instanceof Problem) return wrongUsage(output.message);
+    const run = simulationOf(String(action), Array.isArray(names) ? names : []);
+    if (run instanceof Problem) return wrongUsage(`simulate: ${run.message}`);
+    const clusters = await openClusters(options, context);
+    if (clusters instanceof Problem) return wrongUsage(clusters.message);
+    try {
+      return await run(clusters, { context, options, output });
+    } finally {
+      await clusters.close();
+    }
+  },
+};
+
+type Run = (clusters: OpenClusters, simulation: Simulation) => Promise<CommandEnd>;
+
+function simulationOf(action: string, names: readonly string[]): Run | Problem {
+  if (action === "drain") return (clusters, simulation) => simulateDrain(names, clusters, simulation);
+  if (action !== "delete") return unknownName("action", action, actions, (name) => name);
+  const [kind = "", ...of] = names;
+  const [name, ...others] = of;
+  if (name === undefined) return new Problem(`delete needs a kind and a name: delete pod NAME; kinds: ${kinds.join(", ")}`);
+  switch (kind) {
+    case "pod":
+    case "pods":
+      return (clusters, simulation) => simulateDeletePods(of, clusters, simulation);
+    case "deployment":
+    case "namespace": {
+      if (others.length > 0) return new Problem(`delete ${kind} takes one name`);
+      const one = kind === "deployment" ? simulateDeleteDeployment : simulateDeleteNamespace;
+      return (clusters, simulation) => one(name, clusters, simulation);
+    }
+    default:
+      return unknownName("kind", kind, kinds, (candidate) => candidate);
+  }
+}

@@ -1,0 +1,29 @@
+/** What is in the way of pods, for people. */
+import { type Terminal } from "../command.ts";
+import { coloured } from "../text/colour.ts";
+import { wrapped } from "../text/wrap.ts";
+import { printable } from "../../util/printable.ts";
+import { type FoundObstacle } from "./deletions.ts";
+
+/** Pods that are named; the others are in the JSON. */
+const podsMax = 3;
+/** Obstacles that are shown: more than a screen of them. */
+const obstaclesMax = 20;
+const indent = "  ";
+
+/** One paragraph for each: who, what is in the way, which pods, what to do. */
+export function obstacleLines(
+  obstacles: readonly FoundObstacle[],
+  terminal: Pick<Terminal, "columns" | "isColoured">,
+): readonly string[] {
+  const lines = (text: string): string => `${wrapped(indent + text, terminal.columns, indent).join("\n")}\n`;
+  const shown = obstacles.slice(0, obstaclesMax).map(({ by, text, cure, pods }) => {
+    const more = pods.length - podsMax;
+    const named = pods.slice(0, podsMax).map((pod) => printable(pod)).join(", ") + (more > 0 ? ` and ${more} more` : "");
+    const [first = "", ...others] = wrapped(`${by}: ${text}`, terminal.columns, indent);
+    const head = [coloured(terminal, "bad", first), ...others].join("\n");
+    return `${head}\n${lines(`keeps ${named}`)}${lines(`to do: ${cure}`)}\n`;
+  });
+  const left = obstacles.length - obstaclesMax;
+  return left > 0 ? [...shown, `And ${left} more; -o json has them all.\n\n`] : shown;
+}

@@ -1,0 +1,118 @@
+/** What a simulation reads from the clusters: the PodProtectors and silent cells of the cores, and pods of a worker. */
+import { silentFor } from "../../accounting/silence/glance.ts";
+import { Problem } from "../../config/problem.ts";
+import { quote } from "../../config/value-type.ts";
+import { type KubeClient, type Resource } from "../../kube/kube-client.ts";
+import { leases, podProtectors, pods } from "../../kube/resources.ts";
+import { listAll } from "../../kube/watch/index.ts";
+import { type Access, reading, type Reading } from "../clusters/reading.ts";
+import { type OpenClusters } from "../clusters/open.ts";
+import { type CommandContext, type CommandOptions, valueOf } from "../command.ts";
+import { type FleetCells, listCells } from "../fleet/cells.ts";
+import { type Budget, readBudget } from "./budgets.ts";
+import { type GuardOptions } from "./guard.ts";
+import { type Guarding, readGuarding } from "./guarding.ts";
+import { readSimulatedPod, type SimulatedPod } from "./simulated-pods.ts";
+
+const budgetResource: Resource = { group: "policy", version: "v1", resource: "poddisruptionbudgets" };
+/** As kubectl and `podseidon status` list them: an object of 1 MB is rare. */
+const pageSize = 250;
+
+export type Reads = Pick<CommandContext, "clock" | "signal" | "complain">;
+
+/** The cluster whose pods are asked about, and the cell that its webhook calls itself. */
+export interface Worker {
+  readonly cell: string;
+  readonly client: KubeClient;
+}
+
+/** By --cell and --worker; without --worker, the core has the pods too. A Problem is wrong usage. */
+export function workerOf(options: CommandOptions, { cores, workers }: OpenClusters): Worker | Problem {
+  const cell = valueOf(options, "cell");
+  if (cell === undefined) {
+    const [only] = workers;
+    if (only === undefined || workers.size > 1)
+      return new Problem("name the cell of the pods: --cell=CELL, and its cluster by --worker=CELL=CONTEXT");
+    return { cell: only[0], client: only[1] };
+  }
+  const client = workers.get(cell);
+  if (client !== undefined) return { cell, client };
+  const [core] = cores.values();
+  if (core !== undefined && cores.size === 1 && workers.size === 0) return { cell, client: core };
+  return new Problem(`no --worker=CELL=CONTEXT says which cluster has the pods of cell ${quote(cell)}`);
+}
+
+/**
+ * PodProtectors of all cores, of one namespace or all of them. Without them nothing can be judged; without the Leases,
+ * no cell is taken to be silent, which is complained of. Rejects only for programmer errors.
+ */
+export async function readGuards(
+  { cores, choice }: OpenClusters,
+  namespace: string | undefined,
+  { clock, signal, complain }: Reads,
+): Promise<Reading<GuardOptions>> {
+  const protectors: Guarding[] = [];
+  const cellsOf = new Map<string, FleetCells>();
+  for (const [core, client] of cores) {
+    const access: Access = { cluster: client.cluster, verb: "list", resource: podProtectors, namespace };
+    const listed = await reading(access, async () => {
+      const scope = { resource: podProtectors, namespace };
+      const found: Guarding[] = [];
+      const take = (raw: unknown): void => {
+        const guarding = readGuarding(core, raw);
+        if (guarding !== undefined) found.push(guarding);
+      };
+      await listAll(client, scope, take, { signal, pageSize });
+      return found;
+    });
+    if (!listed.ok) return listed;
+    protectors.push(...listed.value);
+    const { leaseNamespace } = choice;
+    const ofLeases: Access = { cluster: client.cluster, verb: "list", resource: leases, namespace: leaseNamespace };
+    const cells = await reading(ofLeases, () => listCells(client, leaseNamespace, () => clock.epochMicros(), signal));
+    if (cells.ok) cellsOf.set(core, cells.value);
+    else complain(`${cells.problem}; no cell is taken to be silent`);
+  }
+  const silentForMs: GuardOptions["silentForMs"] = (core, cellID, uid) =>
+    silentFor(cellsOf.get(core)?.cells.get(cellID)?.glance, uid);
+  return { ok: true, value: { protectors, silentForMs, now: clock.epochMicros() } };
+}
+
+/** Pods of one namespace or all, and of one node or all. Rejects only for programmer errors. */
+export function readPods(
+  { client }: Worker,
+  at: { readonly namespace?: string | undefined; readonly node?: string },
+  signal: AbortSignal,
+): Promise<Reading<readonly SimulatedPod[]>> {
+  const { namespace, node } = at;
+  return reading({ cluster: client.cluster, verb: "list", resource: pods, namespace }, async () => {
+    const found: SimulatedPod[] = [];
+    const fieldSelector = node === undefined ? undefined : `spec.nodeName=${node}`;
+    const take = (raw: unknown): void => {
+      const pod = readSimulatedPod(raw);
+      if (pod !== undefined) found.push(pod);
+    };
+    await listAll(client, { resource: pods, namespace, fieldSelector }, take, { signal });
+    return found;
+  });
+}
+
+/** Of all namespaces. Without them only the webhook is asked, which is complained of. */
+export async function readBudgets({ client }: Worker, { signal, complain }: Reads): Promise<readonly Budget[]> {
+  const found: Budget[] = [];
+  const listed = await reading({ cluster: client.cluster, verb: "list", resource: budgetResource }, () =>
+    listAll(
+      client,
+      { resource: budgetResource },
+      (raw) => {
+        const budget = readBudget(raw);
+        if (budget !== undefined) found.push(budget);
+      },
+      { signal },
+    ),
+  );
+  if (listed.ok) return found;
+  complain(`${listed.problem}; PodDisruptionBudgets are not looked at`);
+  return [];
+}
+
