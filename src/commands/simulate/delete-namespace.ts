@@ -55,7 +55,7 @@ export async function simulateDeleteNamespace(
     isOneCluster: clusters.cores.values().some((core) => core === worker.client),
   };
   const steps = stepsOf(end);
-  const obstacles = obstaclesOfDeletions(judged, protectors);
+  const obstacles = obstaclesOfDeletions(judged, protectors, worker.cell);
   if (output === "json") context.write(`${JSON.stringify({ ...end, steps, obstacles }, undefined, 2)}\n`);
   else {
     const { terminal } = context;
@@ -75,33 +75,26 @@ function isGenerated({ state }: Guarding): boolean {
 function stepsOf(end: NamespaceEnd): readonly Step[] {
   const { pods, admitted, refused, cell } = end;
   const asked =
-    `Cell ${printable(cell)} has ${pods} pods in namespace ${printable(end.namespace)}. If all their deletions were ` +
-    `asked for now, ${admitted} would be admitted and ${refused} refused.`;
+    `Pods of cell ${printable(cell)} in namespace ${printable(end.namespace)}: ${pods}. If their deletions were all asked ` +
+    `for now, ${admitted} would be admitted and ${refused} refused.`;
   const stays =
     "Nothing replaces pods in a terminating namespace, so a floor that stays in force keeps them, and the namespace " +
     "with them. The API server stops at the first pod that is refused, and tries again after up to a minute.";
-  return [
-    { isJudged: true, text: asked },
-    ...(refused === 0 ? [] : [{ isJudged: true, text: stays }]),
-    ...ofCore(end),
-  ];
+  return [{ isJudged: true, text: asked }, ...(refused === 0 ? [] : [{ isJudged: true, text: stays }]), ...ofCore(end)];
 }
 
 function ofCore({ generated, handMade, isOneCluster }: NamespaceEnd): readonly Step[] {
   if (generated + handMade === 0)
     return [{ isJudged: true, text: "The cores have no PodProtectors with a floor in this namespace." }];
-  const released =
-    `${generated} PodProtectors belong to workloads. When these are deleted with the namespace, their PodProtectors ` +
-    "are released, and then nothing keeps their pods.";
-  const byHand =
-    handMade === 0 ? [] : [{ isJudged: false, text: `${handMade} were made by hand and go with their namespace.` }];
+  const kinds =
+    `PodProtectors with a floor here: ${generated} of workloads, ${handMade} made by hand. Those of workloads are ` +
+    "released when these are deleted with the namespace, and the others go with it. Then nothing keeps the pods.";
   const held = isOneCluster
     ? "The core has the pods itself, so this happens at once, and is not held however many they are."
     : "If the namespace is deleted in this cell only, they stay in force, as their workloads are in the core. In the " +
       "core its deletion counts as one change of the cause namespaces: more than 20 such within ten minutes are held.";
   return [
-    ...(generated === 0 ? [] : [{ isJudged: false, text: released }]),
-    ...byHand,
+    { isJudged: false, text: kinds },
     { isJudged: false, text: held },
   ];
 }

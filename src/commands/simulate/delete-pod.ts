@@ -35,9 +35,12 @@ export async function simulateDeletePods(
     pods.push(pod);
   }
   const judged = judgeDeletions(guards.value, pods, worker.cell);
-  const obstacles = obstaclesOfDeletions(judged, guards.value.protectors);
+  const obstacles = obstaclesOfDeletions(judged, guards.value.protectors, worker.cell);
   if (output === "json") context.write(json(worker.cell, judged, obstacles));
-  else context.write([deletionTable(judged, context.terminal), "\n", ...obstacleLines(obstacles, context.terminal)].join(""));
+  else
+    context.write(
+      [deletionTable(judged, context.terminal), "\n", ...obstacleLines(obstacles, context.terminal)].join(""),
+    );
   return { exitCode: obstacles.length === 0 ? 0 : 1 };
 }
 

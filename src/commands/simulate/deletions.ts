@@ -31,12 +31,13 @@ export type FoundObstacle = Obstacle & { readonly pods: readonly string[] };
 export function obstaclesOfDeletions(
   judged: readonly JudgedDeletion[],
   protectors: readonly Guarding[],
+  cellID: string,
 ): readonly FoundObstacle[] {
-  const byID = new Map<string, Guarding>(protectors.map((one) => [one.id, one]));
+  const refused = { protectors: new Map(protectors.map((one) => [one.id, one])), cellID };
   return gathered(
     judged.flatMap(({ pod, answer }) =>
       answer.kind === "refused"
-        ? [{ pod, obstacles: obstaclesOf({ by: "podprotectors", refusals: answer.refusals }, byID) }]
+        ? [{ pod, obstacles: obstaclesOf({ by: "podprotectors", refusals: answer.refusals }, refused) }]
         : [],
     ),
   );

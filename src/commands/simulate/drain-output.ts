@@ -55,16 +55,19 @@ function verdict({ totals, stuckAt }: DrainReport): string {
   const { "at-once": atOnce, later, never } = totals;
   if (stuckAt !== undefined) return `The drain would not end: ${pods(never)} would stay.`;
   if (later === 0) return `The drain would end at once: nothing has to wait.`;
-  return `The drain would end: ${pods(atOnce)} at once, ${pods(later)} when replacements are available.`;
+  return `The drain would end: ${pods(atOnce)} at once, ${pods(later)} later.`;
 }
 
 /** What the plan rests on, and what kubectl needs. */
 function notes({ nodes, totals, stuckAt, flags, shadowed }: DrainReport): readonly string[] {
   const isLast = stuckAt === undefined || stuckAt === nodes.at(-1);
+  const turn = nodes.length > 1 ? "when the nodes before are empty, and " : "";
   const would = [...shadowed].map(([id, count]) => `${printable(id)} (${pods(count)})`).join(", ");
   return [
     ...(isLast ? [] : [`kubectl begins with the next node only when ${stuckAt} is empty or --timeout is over.`]),
-    ...(totals.later > 0 ? ["Later: when replacements are available elsewhere, if there is room for them."] : []),
+    ...(totals.later > 0
+      ? [`Later: ${turn}when replacements are available elsewhere, if there is room for them.`]
+      : []),
     ...(would === "" ? [] : [`In shadow, so it only would refuse: ${would}.`]),
     ...(flags.length === 0 ? [] : [`kubectl drain asks for ${flags.join(" ")}.`]),
   ];

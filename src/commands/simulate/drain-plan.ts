@@ -28,9 +28,9 @@ export type Obstruction =
 export type Fate =
   /** kubectl drain leaves it where it is. */
   | { readonly kind: "skipped"; readonly why: "daemon-set" | "mirror" }
-  /** With the first evictions of its node. */
+  /** With the first evictions of the first node. */
   | { readonly kind: "at-once"; readonly why: Why; readonly shadowed: readonly Refusal[] }
-  /** In a later round, the second one at the earliest. */
+  /** In a later round, counted over all nodes: the second one at the earliest. */
   | { readonly kind: "later"; readonly round: number }
   /** Not even when the others have gone and are replaced. */
   | { readonly kind: "never"; readonly obstruction: Obstruction };
@@ -61,12 +61,12 @@ export function planDrain(input: DrainInput): DrainPlan {
   const freeNow = new Map([...new Set(all)].map((id) => [id, freeOf(guard, id)]));
   const pods: PlannedPod[] = [];
   let stuckAt: string | undefined;
+  let rounds = 0;
   for (const node of nodes) {
     const inOrder = node.pods.toSorted(({ record: a }, { record: b }) => (a.key < b.key ? -1 : 1));
-    const fates = drainNode(
-      inOrder.filter((pod) => skippedByDrain(pod) === undefined),
-      stage,
-    );
+    const evicted = inOrder.filter((pod) => skippedByDrain(pod) === undefined);
+    const { fates, round } = drainNode(evicted, rounds, stage);
+    rounds = round;
     for (const pod of inOrder) {
       const why = skippedByDrain(pod);
       const fate = why === undefined ? fates.get(pod) : ({ kind: "skipped", why } as const);
@@ -89,11 +89,22 @@ interface Stage {
   readonly cellID: string;
 }
 
-/** Each round but the first and the last lets one pod go at least, so there are at most two more rounds than pods. */
-function drainNode(pods: readonly SimulatedPod[], stage: Stage): Map<SimulatedPod, Fate> {
+interface DrainedNode {
+  readonly fates: Map<SimulatedPod, Fate>;
+  /** The last one. */
+  readonly round: number;
+}
+
+/**
+ * `rounds`: of the nodes before. Each round but the first and the last lets one pod go at least, so there are at most
+ * two more rounds than pods.
+ */
+function drainNode(pods: readonly SimulatedPod[], rounds: number, stage: Stage): DrainedNode {
   const fates = new Map<SimulatedPod, Fate>();
   let left = pods;
-  for (let round = 1; left.length > 0; round += 1) {
+  let round = rounds;
+  while (left.length > 0) {
+    round += 1;
     const gone: SimulatedPod[] = [];
     const stay: SimulatedPod[] = [];
     for (const pod of left) {
@@ -106,7 +117,7 @@ function drainNode(pods: readonly SimulatedPod[], stage: Stage): Map<SimulatedPo
     if (gone.length === 0 && round > 1) break;
     left = stay;
   }
-  return fates;
+  return { fates, round };
 }
 
 /** "never" until a later round says otherwise. */

@@ -57,7 +57,9 @@ export function drainReport(
     totals: totalsOf(plan.pods),
     obstacles: gathered(
       evicted.flatMap(({ pod, fate }) =>
-        fate.kind === "never" ? [{ pod, obstacles: obstaclesOf(fate.obstruction, byID) }] : [],
+        fate.kind === "never"
+          ? [{ pod, obstacles: obstaclesOf(fate.obstruction, { protectors: byID, cellID: cell }) }]
+          : [],
       ),
     ),
     shadowed,

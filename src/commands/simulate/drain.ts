@@ -46,7 +46,11 @@ export async function simulateDrain(
 }
 
 /** Why the node cannot be drained. Undefined = it is there, or one may not look. */
-async function absenceOf(name: string, { client, cell }: Worker, { signal }: CommandContext): Promise<string | undefined> {
+async function absenceOf(
+  name: string,
+  { client, cell }: Worker,
+  { signal }: CommandContext,
+): Promise<string | undefined> {
   const path = resourcePath(nodeResource, { name });
   const access = { cluster: client.cluster, verb: "get", resource: nodeResource, name } as const;
   const read = await reading(access, () => client.request({ method: "GET", path, signal }));

@@ -12,13 +12,7 @@ import { createNamespacedIndex, createSelectorIndex } from "../../label-index/in
 import { type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
 import { type Deletion } from "../../webhook/deletion.ts";
 import { countingMax } from "../../webhook/protector/protectors.ts";
-import {
-  isCounted,
-  judge,
-  type ProtectorView,
-  type Rule,
-  withStatus,
-} from "../../webhook/protector/protector-view.ts";
+import { isCounted, judge, type ProtectorView, type Rule, withStatus } from "../../webhook/protector/protector-view.ts";
 import { type GonePod, settled } from "./replacement.ts";
 import { type Guarding, withObject } from "./guarding.ts";
 

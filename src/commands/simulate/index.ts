@@ -8,13 +8,7 @@
  * - obstacles.ts: why something stays, in words. drain-report.ts, drain-output.ts, obstacle-lines.ts, steps.ts: shown.
  */
 import { Problem, unknownName } from "../../config/problem.ts";
-import {
-  coreOptions,
-  namespaceOption,
-  outputOption,
-  readOutput,
-  workerOption,
-} from "../clusters/options.ts";
+import { coreOptions, namespaceOption, outputOption, readOutput, workerOption } from "../clusters/options.ts";
 import { openClusters, type OpenClusters } from "../clusters/open.ts";
 import { type Command, type CommandEnd, wrongUsage } from "../command.ts";
 import { simulateDeleteDeployment } from "./delete-deployment.ts";
@@ -66,7 +60,8 @@ function simulationOf(action: string, names: readonly string[]): Run | Problem {
   if (action !== "delete") return unknownName("action", action, actions, (name) => name);
   const [kind = "", ...of] = names;
   const [name, ...others] = of;
-  if (name === undefined) return new Problem(`delete needs a kind and a name: delete pod NAME; kinds: ${kinds.join(", ")}`);
+  if (name === undefined)
+    return new Problem(`delete needs a kind and a name: delete pod NAME; kinds: ${kinds.join(", ")}`);
   switch (kind) {
     case "pod":
     case "pods":

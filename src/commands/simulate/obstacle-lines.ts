@@ -16,10 +16,17 @@ export function obstacleLines(
   obstacles: readonly FoundObstacle[],
   terminal: Pick<Terminal, "columns" | "isColoured">,
 ): readonly string[] {
-  const lines = (text: string): string => `${wrapped(indent + text, terminal.columns, indent).join("\n")}\n`;
+  const lines = (text: string): string =>
+    wrapped(text, terminal.columns - indent.length)
+      .map((line) => `${indent}${line}\n`)
+      .join("");
   const shown = obstacles.slice(0, obstaclesMax).map(({ by, text, cure, pods }) => {
     const more = pods.length - podsMax;
-    const named = pods.slice(0, podsMax).map((pod) => printable(pod)).join(", ") + (more > 0 ? ` and ${more} more` : "");
+    const named =
+      pods
+        .slice(0, podsMax)
+        .map((pod) => printable(pod))
+        .join(", ") + (more > 0 ? ` and ${more} more` : "");
     const [first = "", ...others] = wrapped(`${by}: ${text}`, terminal.columns, indent);
     const head = [coloured(terminal, "bad", first), ...others].join("\n");
     return `${head}\n${lines(`keeps ${named}`)}${lines(`to do: ${cure}`)}\n`;

@@ -38,18 +38,25 @@ export interface Obstacle {
 type Verdict = Refusal["verdict"];
 type Figures = Pick<QuotaFigures, "required" | "aggregated" | "total" | "criterion">;
 
+/** What the refusals are about. */
+export interface Refused {
+  /** By ID. */
+  readonly protectors: ReadonlyMap<string, Guarding>;
+  /** Of the pod. */
+  readonly cellID: string;
+}
+
 /** One for each PodProtector or PodDisruptionBudget that refuses. */
-export function obstaclesOf(obstruction: Obstruction, protectors: ReadonlyMap<string, Guarding>): readonly Obstacle[] {
+export function obstaclesOf(obstruction: Obstruction, { protectors, cellID }: Refused): readonly Obstacle[] {
   if (obstruction.by === "budget") return [ofBudget(obstruction.refusal)];
-  return obstruction.refusals.map((refusal) => ofProtector(refusal, protectors.get(refusal.id)));
+  return obstruction.refusals.map(({ id, verdict }) => {
+    const state = protectors.get(id)?.state;
+    const object = state?.kind === "valid" ? state.view.protector : undefined;
+    return { by: printable(`PodProtector ${id}`), ...inTheWay(verdict, object, cellID) };
+  });
 }
 
-function ofProtector({ id, verdict }: Refusal, guarding: Guarding | undefined): Obstacle {
-  const object = guarding?.state.kind === "valid" ? guarding.state.view.protector : undefined;
-  return { by: printable(`PodProtector ${id}`), ...inTheWay(verdict, object) };
-}
-
-function inTheWay(verdict: Verdict, object: PodProtector | undefined): Omit<Obstacle, "by"> {
+function inTheWay(verdict: Verdict, object: PodProtector | undefined, cellID: string): Omit<Obstacle, "by"> {
   switch (verdict.kind) {
     case "rejected": {
       const [missed] = verdict.missed ?? [];
@@ -60,7 +67,7 @@ function inTheWay(verdict: Verdict, object: PodProtector | undefined): Omit<Obst
       return {
         kind: "cell-unknown",
         text: `nothing has been heard from the cell of the pod for ${ageText(verdict.silentForMs)}`,
-        cure: "bring its aggregator back, or keep its counts in force: podseidon cells keep",
+        cure: silenceCure(cellID),
       };
     case "counts-pending": {
       const cells = verdict.awaited.map((cell) => printable(cell)).join(", ");
@@ -85,16 +92,24 @@ function inTheWay(verdict: Verdict, object: PodProtector | undefined): Omit<Obst
   }
 }
 
-function tooFew({ required, aggregated, total, criterion }: Figures, owner: FloorOwner | undefined): Omit<Obstacle, "by"> {
+function tooFew(
+  { required, aggregated, total, criterion }: Figures,
+  owner: FloorOwner | undefined,
+): Omit<Obstacle, "by"> {
   const noun = criterion.toLowerCase();
   const all = owner?.isUndrainable === true || (total !== undefined && total <= required);
   if (!all) {
     const lacking = required + 1 - aggregated;
     const cure = `find out why ${lacking === 1 ? "a pod is" : `${lacking} pods are`} not ${noun}, or ${lowering(owner)}`;
-    return { kind: "too-few-available", text: `${required} must stay, and ${aggregated} of ${total ?? "its"} pods are ${noun}`, cure };
+    return {
+      kind: "too-few-available",
+      text: `${required} must stay, and ${aggregated} of ${total ?? "its"} pods are ${noun}`,
+      cure,
+    };
   }
   const pods = total === undefined ? "all its pods" : total === 1 ? "its only pod" : `all of its ${total} pods`;
-  const shortfall = total !== undefined && total < required ? `${required} must stay, and there are ${total} pods` : undefined;
+  const shortfall =
+    total !== undefined && total < required ? `${required} must stay, and there are ${total} pods` : undefined;
   return { kind: "undrainable", text: shortfall ?? `${pods} must stay`, cure: `add a replica, or ${lowering(owner)}` };
 }
 
@@ -109,8 +124,12 @@ function ofSilence(cellID: string, { cells }: Pick<QuotaFigures, "cells">): Omit
   return {
     kind: "cell-unknown",
     text: `cell ${printable(cellID)} has been silent for ${ageText(silentForMs)}, so its pods do not count`,
-    cure: "bring its aggregator back, or keep its counts in force: podseidon cells keep",
+    cure: silenceCure(cellID),
   };
+}
+
+function silenceCure(cellID: string): string {
+  return `bring its aggregator back, or keep its counts in force: podseidon cells keep ${printable(cellID)}`;
 }
 
 function promised(cause: Extract<Verdict, { readonly kind: "retry" }>["cause"]): Omit<Obstacle, "by"> {
@@ -118,8 +137,8 @@ function promised(cause: Extract<Verdict, { readonly kind: "retry" }>["cause"]):
     case "unconfirmed":
       return {
         kind: "promised",
-        text: "what is free is promised to pods that a PodDisruptionBudget keeps",
-        cure: "see to these first",
+        text: "what is free is promised to others",
+        cure: "wait until these have gone, or find out who keeps them",
       };
     case "lag-limit":
       return { kind: "promised", text: "maxConcurrentLag permits no more", cure: "raise maxConcurrentLag" };
@@ -149,7 +168,9 @@ function ofBudget({ kind, budgets }: BudgetRefusal): Obstacle {
     case "none-allowed": {
       const text = `it needs ${desired} healthy pods of ${expected}, and has ${healthy}`;
       const cure =
-        expected <= desired ? "add a replica, or let the budget allow one disruption" : "find out why pods are not ready";
+        expected <= desired
+          ? "add a replica, or let the budget allow one disruption"
+          : "find out why pods are not ready";
       return { kind: "budget", by, text, cure };
     }
     default:

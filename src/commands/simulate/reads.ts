@@ -115,4 +115,3 @@ export async function readBudgets({ client }: Worker, { signal, complain }: Read
   complain(`${listed.problem}; PodDisruptionBudgets are not looked at`);
   return [];
 }
-

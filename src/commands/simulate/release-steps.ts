@@ -24,7 +24,10 @@ export interface ReleasedWorkload {
 /** What stands for all causes together. */
 const everything = "core";
 
-export function releaseSteps(workload: ReleasedWorkload): { readonly steps: readonly Step[]; readonly isHeld: boolean } {
+export function releaseSteps(workload: ReleasedWorkload): {
+  readonly steps: readonly Step[];
+  readonly isHeld: boolean;
+} {
   const { namespace, name, cause, protector, isExempt, heldCauses = [], others } = workload;
   const what = printable(`Deployment ${namespace}/${name}`);
   const accepted = known(`The API server accepts the deletion of ${what}: webhooks review deletions of pods only.`);
@@ -65,15 +68,19 @@ function released(
   return [...steps, expected(limit)];
 }
 
-function thenPods({ cells, protector }: ReleasedWorkload): Step {
+function thenPods({ cells, protector, others }: ReleasedWorkload): Step {
   const perCell = cells.map(({ cell, available }) => `${printable(cell)} ${available}`).join(", ");
-  const count = protector === undefined ? "its pods" : `all ${protector.available} available pods (${perCell || "none"})`;
-  return expected(`Then the garbage collector deletes ${count}, as fast as it can: nothing keeps them any more.`);
+  const count =
+    protector === undefined ? "its pods" : `all ${protector.available} available pods (${perCell || "none"})`;
+  const by = others.length === 0 ? "nothing keeps them any more" : "only other PodProtectors keep them";
+  return expected(`Then the garbage collector deletes ${count}, as fast as it can: ${by}.`);
 }
 
 function ofOthers(others: readonly string[]): readonly Step[] {
   if (others.length === 0) return [];
-  return [known(`These PodProtectors count such pods too, and go on keeping them: ${others.map(printable).join(", ")}.`)];
+  return [
+    known(`These PodProtectors count such pods too, and go on keeping them: ${others.map(printable).join(", ")}.`),
+  ];
 }
 
 function known(text: string): Step {

@@ -57,7 +57,11 @@ export function deletionOf(
 }
 
 /** Whether kubectl drain leaves the pod where it is. One of a DaemonSet that has finished is evicted. */
-export function skippedByDrain({ record, controllerKind, isMirror }: SimulatedPod): "daemon-set" | "mirror" | undefined {
+export function skippedByDrain({
+  record,
+  controllerKind,
+  isMirror,
+}: SimulatedPod): "daemon-set" | "mirror" | undefined {
   if (isMirror) return "mirror";
   return controllerKind === "DaemonSet" && !record.isTerminal ? "daemon-set" : undefined;
 }
@@ -68,8 +72,5 @@ export function drainFlagsFor(pod: SimulatedPod): readonly string[] {
   const skipped = skippedByDrain(pod);
   if (skipped !== undefined) return skipped === "mirror" ? [] : ["--ignore-daemonsets"];
   if (record.isTerminal) return [];
-  return [
-    ...(hasEmptyDir ? ["--delete-emptydir-data"] : []),
-    ...(controllerKind === undefined ? ["--force"] : []),
-  ];
+  return [...(hasEmptyDir ? ["--delete-emptydir-data"] : []), ...(controllerKind === undefined ? ["--force"] : [])];
 }

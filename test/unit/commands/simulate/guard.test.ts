@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { type Answer, Guard } from "../../../../src/commands/simulate/guard.ts";
+import { deletionOf, type SimulatedPod } from "../../../../src/commands/simulate/simulated-pods.ts";
+import { countingMax } from "../../../../src/webhook/protector/protectors.ts";
+import { guardOptions, pod, podsNamed, protector, type ProtectorFields } from "./support.ts";
+
+const shadow = { annotations: { [annotations.mode]: "shadow" } };
+
+function guardOf(fields: ProtectorFields): Guard {
+  return new Guard(guardOptions(protector("web", fields)));
+}
+
+function evict(guard: Guard, one: SimulatedPod, cellID = "a"): Answer {
+  return guard.ask(deletionOf(one, "evict", cellID));
+}
+
+/** "admitted WHY", or the kinds of the refusals. */
+function said(answer: Answer): string {
+  if (answer.kind === "admitted") return `admitted ${answer.why}`;
+  return answer.refusals.map(({ id, verdict }) => `${id} ${verdict.kind}`).join(", ");
+}
+
+test("deletions are admitted down to the floor, one after the other", () => {
+  const guard = guardOf({ min: 2, cells: { a: 3, b: 1 } });
+  const answers = podsNamed("web", 3).map((one) => said(evict(guard, one)));
+  assert.deepEqual(answers, ["admitted free", "admitted free", "core/shop/web retry"]);
+  assert.equal(guard.figuresOf("core/shop/web" as never)?.unconfirmed, 2);
+});
+
+test("a pod that is promised already costs nothing more", () => {
+  const guard = guardOf({ min: 2, cells: { a: 3 }, promised: { a: ["uid-web-1"] } });
+  assert.equal(said(evict(guard, pod("web-1"))), "admitted free");
+  assert.equal(said(evict(guard, pod("web-2"))), "core/shop/web retry");
+});
+
+test("pods that nothing protects, that have ended, that are forced or not available pass at the floor", () => {
+  const guard = guardOf({ min: 3, cells: { a: 3 } });
+  assert.equal(said(evict(guard, pod("other", { app: "other" }))), "admitted unguarded");
+  assert.equal(said(evict(guard, pod("web-1", { namespace: "elsewhere" }))), "admitted unguarded");
+  assert.equal(said(evict(guard, pod("web-1", { phase: "Succeeded" }))), "admitted ended");
+  assert.equal(said(evict(guard, pod("web-1", { metadata: { deletionTimestamp: "x" } }))), "admitted ended");
+  assert.equal(said(evict(guard, pod("web-1", { isReady: false }))), "admitted unneeded");
+  assert.equal(said(evict(guard, pod("web-2", { annotations: { [annotations.forceDelete]: "" } }))), "admitted forced");
+  assert.equal(said(evict(guard, pod("web-3"))), "core/shop/web rejected");
+});
+
+test("without a floor everything passes", () => {
+  assert.equal(said(evict(guardOf({ min: 0, cells: { a: 1 } }), pod("web-1"))), "admitted unneeded");
+});
+
+test("all PodProtectors have to agree, and none is charged when one refuses", () => {
+  const one = protector("web", { min: 1, cells: { a: 3 } });
+  const selector = { matchLabels: { app: "web" } };
+  const other = protector("all", { min: 3, cells: { a: 3 }, spec: { selector } });
+  const guard = new Guard(guardOptions(one, other));
+  assert.equal(said(evict(guard, pod("web-1"))), "core/shop/all rejected");
+  assert.equal(guard.figuresOf(one.id)?.unconfirmed, 0);
+  assert.deepEqual(
+    guard.protectorsOf(pod("web-1").record).map(({ id }) => id),
+    [other.id, one.id],
+  );
+});
+
+test("PodProtectors of several cores have to agree", () => {
+  const east = protector("web", { core: "east", min: 3, cells: { a: 3 } });
+  const guard = new Guard(guardOptions(protector("web", { min: 1, cells: { a: 3 } }), east));
+  assert.equal(said(evict(guard, pod("web-1"))), "east/shop/web rejected");
+});
+
+test("one in shadow refuses nothing, is charged, and says what it would have refused", () => {
+  const guard = guardOf({ min: 2, cells: { a: 3 }, metadata: shadow });
+  const answers = podsNamed("web", 2).map((one) => evict(guard, one));
+  const ids = answers.map((answer) => (answer.kind === "admitted" ? answer.shadowed.map(({ id }) => id) : ["refused"]));
+  assert.deepEqual(ids, [[], ["core/shop/web"]]);
+  assert.equal(guard.figuresOf("core/shop/web" as never)?.unconfirmed, 2);
+});
+
+test("an invalid PodProtector refuses evictions, and deletions of pods that may be available", () => {
+  const guard = guardOf({ spec: { minAvailable: "many" } });
+  assert.equal(said(evict(guard, pod("web-1", { isReady: false }))), "core/shop/web unusable");
+  assert.equal(said(guard.ask(deletionOf(pod("web-1"), "delete", "a"))), "core/shop/web unusable");
+  assert.equal(said(guard.ask(deletionOf(pod("web-1", { isReady: false }), "delete", "a"))), "admitted unneeded");
+  assert.equal(said(evict(guard, pod("web-1", { annotations: { [annotations.forceDelete]: "" } }))), "admitted forced");
+  assert.equal(guard.figuresOf("core/shop/web" as never), undefined);
+});
+
+test("a pod of a cell that nobody has counted, or that is silent, is kept", () => {
+  assert.equal(said(evict(guardOf({ min: 1, cells: { b: 5 } }), pod("web-1"))), "core/shop/web counts-pending");
+  const options = guardOptions(protector("web", { min: 1, cells: { a: 2, b: 5 } }));
+  const guard = new Guard({ ...options, silentForMs: (_core, cell) => (cell === "a" ? 200_000 : undefined) });
+  assert.equal(said(evict(guard, pod("web-1"))), "core/shop/web cell-silent");
+});
+
+test("a pod that more PodProtectors count than can be asked is kept", () => {
+  const selector = { matchLabels: { app: "web" } };
+  const many = Array.from({ length: countingMax + 1 }, (_, index) =>
+    protector(`p${index}`, { min: 0, cells: { a: 5 }, spec: { selector } }),
+  );
+  assert.match(said(evict(new Guard(guardOptions(...many)), pod("web-1"))), /^core\/shop\/p0 crowd/);
+  assert.equal(said(evict(new Guard(guardOptions(...many.slice(1))), pod("web-1"))), "admitted unneeded");
+});
+
+test("when pods are replaced, what was promised is free again", () => {
+  const guard = guardOf({ min: 2, cells: { a: 3 } });
+  assert.equal(said(evict(guard, pod("web-1"))), "admitted free");
+  guard.replaced([{ cellID: "a", pod: pod("web-1").record, isReplaced: true }]);
+  assert.equal(said(evict(guard, pod("web-2"))), "admitted free");
+  guard.replaced([{ cellID: "a", pod: pod("web-2").record, isReplaced: false }]);
+  assert.equal(said(evict(guard, pod("web-3"))), "core/shop/web rejected");
+});
