@@ -81,7 +81,7 @@ export class Budgets {
     return undefined;
   }
 
-  /** The disruption controller has looked at all, and the pods that have gone are replaced where they have controllers. */
+  /** The disruption controller has looked at all, and pods that have gone are replaced where they have controllers. */
   replaced(gone: readonly SimulatedPod[]): void {
     this.#budgets = this.#budgets.map((budget) => {
       const ofIt = gone.filter((pod) => isOf(budget, pod) && !pod.record.isTerminating && !pod.record.isTerminal);

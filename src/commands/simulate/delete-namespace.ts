@@ -75,8 +75,8 @@ function isGenerated({ state }: Guarding): boolean {
 function stepsOf(end: NamespaceEnd): readonly Step[] {
   const { pods, admitted, refused, cell } = end;
   const asked =
-    `Pods of cell ${printable(cell)} in namespace ${printable(end.namespace)}: ${pods}. If their deletions were all asked ` +
-    `for now, ${admitted} would be admitted and ${refused} refused.`;
+    `Pods of cell ${printable(cell)} in namespace ${printable(end.namespace)}: ${pods}. If their deletions were all ` +
+    `asked for now, ${admitted} would be admitted and ${refused} refused.`;
   const stays =
     "Nothing replaces pods in a terminating namespace, so a floor that stays in force keeps them, and the namespace " +
     "with them. The API server stops at the first pod that is refused, and tries again after up to a minute.";

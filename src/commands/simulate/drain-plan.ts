@@ -1,11 +1,11 @@
 /**
  * What kubectl drain would come to: which pods go at once, which have to wait for others, and which never go. Pure.
  *
- * kubectl cordons all nodes and drains one after the other. It asks for the eviction of all pods of a node, in the order
- * of their names, and asks again every 5 s for those that were refused. So a plan has rounds. In the first one, each pod
- * is judged by what is free now. Before the next one all that was promised has settled, and a replacement is available
- * for each pod that has gone, if the pod has a controller. Nothing else changes: a pod elsewhere that is not available
- * stays so. When nothing goes in a round, nothing more will.
+ * kubectl cordons all nodes and drains one after the other. It asks for the eviction of all pods of a node, in the
+ * order of their names, and asks again every 5 s for those that were refused. So a plan has rounds. In the first one,
+ * each pod is judged by what is free now. Before the next one all that was promised has settled, and a replacement is
+ * available for each pod that has gone, if the pod has a controller. Nothing else changes: a pod elsewhere that is not
+ * available stays so. When nothing goes in a round, nothing more will.
  */
 import { type ProtectorID } from "../../api/object-key.ts";
 import { type Budget, type BudgetRefusal, Budgets } from "./budgets.ts";

@@ -100,7 +100,8 @@ function tooFew(
   const all = owner?.isUndrainable === true || (total !== undefined && total <= required);
   if (!all) {
     const lacking = required + 1 - aggregated;
-    const cure = `find out why ${lacking === 1 ? "a pod is" : `${lacking} pods are`} not ${noun}, or ${lowering(owner)}`;
+    const missing = lacking === 1 ? "a pod is" : `${lacking} pods are`;
+    const cure = `find out why ${missing} not ${noun}, or ${lowering(owner)}`;
     return {
       kind: "too-few-available",
       text: `${required} must stay, and ${aggregated} of ${total ?? "its"} pods are ${noun}`,

@@ -32,11 +32,10 @@ const countedFields = [
 export function settled(protector: PodProtector, gone: readonly GonePod[], now: EpochMicros): PodProtector {
   const { status, spec } = protector;
   if (status === undefined) return protector;
-  const cells = status.cells.map(({ admissionHistory: _, ...cell }): CellStatus => {
-    const { aggregation } = cell;
-    if (aggregation === undefined) return cell;
-    const ofCell = gone.filter(({ cellID }) => cellID === cell.cellID);
-    return { ...cell, aggregation: recounted(aggregation, ofCell, spec.minReadySeconds, now) };
+  const cells = status.cells.map(({ cellID, aggregation }): CellStatus => {
+    if (aggregation === undefined) return { cellID };
+    const ofCell = gone.filter((one) => one.cellID === cellID);
+    return { cellID, aggregation: recounted(aggregation, ofCell, spec.minReadySeconds, now) };
   });
   return { ...protector, status: { ...status, cells, summary: summarize(cells) } };
 }

@@ -40,7 +40,7 @@ test("in these clusters pods go at once, wait and never go, for every kind of re
 
 const copies = new Copies();
 for (const { seed, ...mutation } of plantedErrors) {
-  test(`plan and drain disagree in cluster ${seed} with the planted error ${mutation.name}: ${mutation.why}`, async () => {
+  test(`plan and drain disagree in cluster ${seed} without the rule that ${mutation.why}`, async () => {
     const copy = await copies.load<typeof AgreementModule>(new URL("agreement.ts", import.meta.url), [mutation]);
     const { findings } = await copy.agreementOf(seed);
     assert.notDeepEqual(findings, []);

@@ -1,7 +1,7 @@
 /**
- * kubectl drain, and what follows from it in a cluster: kubelets end the evicted pods, controllers replace them on other
- * nodes, and the disruption controller counts again. The evictions of a node are asked for at short intervals, and
- * again every five seconds. Pods that are not touched stay as they are.
+ * kubectl drain, and what follows from it in a cluster: kubelets end the evicted pods, controllers replace them on
+ * other nodes, and the disruption controller counts again. The evictions of a node are asked for at short intervals,
+ * and again every five seconds. Pods that are not touched stay as they are.
  */
 import { assert } from "../../../src/util/assert.ts";
 import { asObject, type KubeObject } from "../../double/engine/object.ts";

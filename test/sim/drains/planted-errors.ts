@@ -77,8 +77,8 @@ export const plantedErrors: readonly PlantedError[] = [
     name: "promises-never-settle",
     why: "what was promised settles before the next round",
     file: `${folder}/replacement.ts`,
-    find: "status.cells.map(({ admissionHistory: _, ...cell }): CellStatus => {",
-    replace: "status.cells.map((cell): CellStatus => {",
+    find: "return { cellID, aggregation: recounted(",
+    replace: "return { ...status.cells.find((one) => one.cellID === cellID), cellID, aggregation: recounted(",
     seed: 12,
   },
   {

@@ -17,7 +17,7 @@ import { createPod, evict, type PodFields } from "./pods.ts";
 
 const { nodes, podDisruptionBudgets } = builtInResources;
 /** In cell "a". The first one or two are drained. */
-export const nodeNames = ["node-1", "node-2", "node-3"] as const;
+const nodeNames = ["node-1", "node-2", "node-3"] as const;
 /** For lists, Leases and first counts. */
 const startUpMs = 100_000;
 /** So long after its last beat a cell is silent for everybody, with --silent-cell-after=3m. */

@@ -25,7 +25,7 @@ async function fleetOf(): Promise<{ readonly fleet: Fleet; readonly worker: Test
 
 const drain = ["simulate", "drain", "node-1", "--worker=w1=worker"];
 
-test("a drain is planned from the PodProtectors of the core and the pods of the worker, and nothing is written", async () => {
+test("a drain is planned from the core's PodProtectors and the worker's pods, and nothing is written", async () => {
   const { fleet, worker } = await fleetOf();
   const { exitCode, stdout, stderr, problem } = await fleet.run(...drain);
   assert.equal(problem, undefined);
@@ -88,7 +88,7 @@ test("a node that is not there, and a cell that nobody named, are said", async (
   assert.match(nameless.problem ?? "", /^simulate drain: name the cell of the pods: --cell=CELL/);
 });
 
-test("missing rights are named: to look at nodes and budgets one may do without, PodProtectors and pods are needed", async () => {
+test("missing rights are named: a plan needs PodProtectors and pods, and does without nodes and budgets", async () => {
   const { fleet, worker } = await fleetOf();
   forbid(worker, /\/nodes\/|poddisruptionbudgets/);
   const without = await fleet.run(...drain);

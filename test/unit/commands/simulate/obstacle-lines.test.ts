@@ -17,7 +17,7 @@ test("an obstacle says who, what, which pods and what to do", () => {
   ]);
 });
 
-test("no more than a screen of obstacles is shown, and the first line is in red where colours are wanted", () => {
+test("no more than a screen of obstacles is shown, in red where colours are wanted", () => {
   const many = Array.from({ length: 22 }, () => ({ ...obstacle, pods: ["shop/api-1"] }));
   const lines = obstacleLines(many, { columns: 80, isColoured: true });
   assert.equal(lines.length, 21);
