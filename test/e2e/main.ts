@@ -47,6 +47,7 @@ import { recoveryCases } from "./cases/recovery.ts";
 import { rightsCases } from "./cases/rights.ts";
 import { rollingRestartCases } from "./cases/rolling-restart.ts";
 import { silentCellCases } from "./cases/silent-cells.ts";
+import { simulateCases } from "./cases/simulate.ts";
 import { sourceCases } from "./cases/sources.ts";
 import { sourceContractCases } from "./cases/source-contract.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
@@ -68,6 +69,7 @@ const cases: readonly E2eCase[] = [
   ...budgetCases,
   ...targetCases,
   ...drainCases,
+  ...simulateCases,
   ...firstDayCases,
   ...modeCases,
   ...evictionCases,

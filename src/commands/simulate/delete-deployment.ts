@@ -29,7 +29,7 @@ export async function simulateDeleteDeployment(
   const [[core, client] = [undefined, undefined], ...others] = clusters.cores;
   if (core === undefined || client === undefined || others.length > 0)
     return wrongUsage("simulate delete: name the one core that has the Deployment, by --core");
-  const namespace = clusters.choice.namespace ?? "default";
+  const { objectNamespace: namespace } = clusters;
   const at = { resource: deployments, namespace, name } as const;
   const read = await reading({ cluster: client.cluster, verb: "get", ...at }, () =>
     client.request({ method: "GET", path: resourcePath(deployments, { namespace, name }), signal: context.signal }),

@@ -20,7 +20,7 @@ export async function simulateDeletePods(
 ): Promise<CommandEnd> {
   const worker = workerOf(options, clusters);
   if (worker instanceof Problem) return wrongUsage(`simulate delete: ${worker.message}`);
-  const namespace = clusters.choice.namespace ?? "default";
+  const { objectNamespace: namespace } = clusters;
   const guards = await readGuards(clusters, namespace, context);
   if (!guards.ok) return { exitCode: 1, problem: guards.problem };
   const listed = await readPods(worker, { namespace }, context.signal);
@@ -48,12 +48,13 @@ function deletionTable(judged: readonly JudgedDeletion[], terminal: Pick<Termina
   const rows = judged.map(({ pod, protectors, answer }): Row => {
     const isRefused = answer.kind === "refused";
     const by = isRefused ? answer.refusals.map(({ id }) => id) : protectors;
-    return [
+    const cells: Row["cells"] = [
       pod.record.key,
       { text: isRefused ? "refused" : "admitted", tone: isRefused ? "bad" : "good" },
       by.length === 0 ? "-" : by.join(", "),
       whyText(answer),
     ];
+    return { cells };
   });
   const columns = [
     { title: "POD", shrinksTo: 16 },

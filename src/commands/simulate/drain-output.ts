@@ -40,7 +40,7 @@ function rowOf(row: DrainRow): Row {
   const { id, isShadow, pods: count, freeNow, atOnce, later, never, rounds } = row;
   const name = id === undefined ? "(no PodProtector)" : isShadow ? `${id} (shadow)` : id;
   const free = id === undefined ? "-" : freeNow === undefined ? "unknown" : String(freeNow);
-  return [
+  const cells: Row["cells"] = [
     name,
     String(count),
     free,
@@ -49,6 +49,7 @@ function rowOf(row: DrainRow): Row {
     { text: String(never), tone: never > 0 ? "bad" : undefined },
     rounds === 0 ? "-" : String(rounds),
   ];
+  return { cells };
 }
 
 function verdict({ totals, stuckAt }: DrainReport): string {

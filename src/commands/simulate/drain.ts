@@ -4,7 +4,7 @@ import { Problem } from "../../config/problem.ts";
 import { quote } from "../../config/value-type.ts";
 import { reading } from "../clusters/reading.ts";
 import { type OpenClusters } from "../clusters/open.ts";
-import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
+import { type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../command.ts";
 import { drainJSON, drainText } from "./drain-output.ts";
 import { planDrain } from "./drain-plan.ts";
 import { drainReport } from "./drain-report.ts";
@@ -29,11 +29,12 @@ export async function simulateDrain(
   if (worker instanceof Problem) return wrongUsage(`simulate drain: ${worker.message}`);
   const guards = await readGuards(clusters, undefined, context);
   if (!guards.ok) return failed(guards.problem);
+  const labelSelector = valueOf(options, "pod-selector");
   const nodes: { name: string; pods: readonly SimulatedPod[] }[] = [];
   for (const name of nodeNames) {
     const absent = await absenceOf(name, worker, context);
     if (absent !== undefined) return failed(absent);
-    const listed = await readPods(worker, { node: name }, context.signal);
+    const listed = await readPods(worker, { node: name, labelSelector }, context.signal);
     if (!listed.ok) return failed(listed.problem);
     nodes.push({ name, pods: listed.value });
   }

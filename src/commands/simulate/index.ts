@@ -27,7 +27,8 @@ export const simulate: Command = {
     ...coreOptions,
     workerOption,
     { usage: "--cell <name>", description: "The cell of the nodes or pods" },
-    { usage: namespaceOption.usage, description: "Of what is deleted; default" },
+    { usage: "--pod-selector <labels>", description: "Drain: only these pods, as in kubectl drain" },
+    { usage: namespaceOption.usage, description: "Delete: its namespace; default as kubectl" },
     outputOption,
   ],
   examples: [

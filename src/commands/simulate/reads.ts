@@ -78,13 +78,20 @@ export async function readGuards(
   return { ok: true, value: { protectors, silentForMs, now: clock.epochMicros() } };
 }
 
-/** Pods of one namespace or all, and of one node or all. Rejects only for programmer errors. */
+/** Which pods. Absent = all. */
+export interface PodPlace {
+  readonly namespace?: string | undefined;
+  readonly node?: string;
+  /** As the API server takes it. */
+  readonly labelSelector?: string | undefined;
+}
+
+/** Rejects only for programmer errors. */
 export function readPods(
   { client }: Worker,
-  at: { readonly namespace?: string | undefined; readonly node?: string },
+  { namespace, node, labelSelector }: PodPlace,
   signal: AbortSignal,
 ): Promise<Reading<readonly SimulatedPod[]>> {
-  const { namespace, node } = at;
   return reading({ cluster: client.cluster, verb: "list", resource: pods, namespace }, async () => {
     const found: SimulatedPod[] = [];
     const fieldSelector = node === undefined ? undefined : `spec.nodeName=${node}`;
@@ -92,7 +99,7 @@ export function readPods(
       const pod = readSimulatedPod(raw);
       if (pod !== undefined) found.push(pod);
     };
-    await listAll(client, { resource: pods, namespace, fieldSelector }, take, { signal });
+    await listAll(client, { resource: pods, namespace, fieldSelector, labelSelector }, take, { signal });
     return found;
   });
 }

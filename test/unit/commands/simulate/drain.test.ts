@@ -47,6 +47,12 @@ test("a drain that would not end has exit code 1, and JSON says the same", async
   assert.equal(document.obstacles[0].kind, "undrainable");
 });
 
+test("a drain of some of the pods is planned for these alone", async () => {
+  const { fleet } = await fleetOf();
+  const { stdout } = await fleet.run(...drain, "--pod-selector=app=other");
+  assert.equal(stdout, "Drain of node-1 in cell w1: 0 pods to evict.\n");
+});
+
 test("a silent cell keeps its pods", async () => {
   const { fleet } = await fleetOf();
   await fleet.clock.advance(10 * 60_000);

@@ -18,6 +18,7 @@ function clustersOf(fleet: Fleet, workers: readonly string[] = []): OpenClusters
       namespace: undefined,
       leaseNamespace: "podseidon-system",
     },
+    objectNamespace: "default",
     close: async () => {},
   };
 }
@@ -75,7 +76,7 @@ test("without the right to list Leases no cell is silent, which is said", async 
   assert.match(reads.complaints.join(), /may not list leases.*; no cell is taken to be silent$/);
 });
 
-test("pods are read of one node, or of one namespace", async () => {
+test("pods are read of one node, of one namespace, or with some labels", async () => {
   const fleet = await createFleet();
   await createPod(fleet.core, "web-1", "web");
   await createPod(fleet.core, "web-2", "web", { node: "node-2" });
@@ -85,6 +86,7 @@ test("pods are read of one node, or of one namespace", async () => {
     return read.ok ? read.value.map(({ record }) => record.name) : [read.problem];
   };
   assert.deepEqual(await namesOf({ node: "node-2" }), ["web-2"]);
+  assert.deepEqual(await namesOf({ node: "node-1", labelSelector: "app!=web" }), []);
   assert.deepEqual(await namesOf({ namespace: "shop" }), ["web-1", "web-2"]);
   assert.deepEqual(await namesOf({ namespace: "empty" }), []);
 });
