@@ -31,7 +31,7 @@ export async function simulateDeleteDeployment(
     return wrongUsage("simulate delete: name the one core that has the Deployment, by --core");
   const { objectNamespace: namespace } = clusters;
   const at = { resource: deployments, namespace, name } as const;
-  const read = await reading({ cluster: client.cluster, verb: "get", ...at }, () =>
+  const read = await reading({ cluster: client.cluster, verb: "get", ...at, role: "view" }, () =>
     client.request({ method: "GET", path: resourcePath(deployments, { namespace, name }), signal: context.signal }),
   );
   if (!read.ok) {
@@ -99,7 +99,7 @@ function causeOf(raw: unknown, namespace: string): string {
 
 /** Whether changes in the namespace are never held. Not known without the right to read it: then no. */
 async function isExempt(client: KubeClient, namespace: string, { signal, complain }: Reads): Promise<boolean> {
-  const access = { cluster: client.cluster, verb: "get", resource: namespaces, name: namespace } as const;
+  const access = { cluster: client.cluster, verb: "get", resource: namespaces, name: namespace, role: "view" } as const;
   const path = resourcePath(namespaces, { name: namespace });
   const read = await reading(access, () => client.request({ method: "GET", path, signal }));
   if (read.ok) return readLabels(read.value)[podseidonLabels.massChanges] === "allow";

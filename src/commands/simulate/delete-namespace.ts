@@ -59,7 +59,7 @@ export async function simulateDeleteNamespace(
   if (output === "json") context.write(`${JSON.stringify({ ...end, steps, obstacles }, undefined, 2)}\n`);
   else {
     const { terminal } = context;
-    context.write([...stepLines(steps, terminal), "\n", ...obstacleLines(obstacles, terminal)].join(""));
+    context.write([...stepLines(steps, terminal), ...obstacleLines(obstacles, terminal)].join(""));
   }
   return { exitCode: refused > 0 && !end.isOneCluster ? 1 : 0 };
 }

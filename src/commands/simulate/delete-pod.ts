@@ -37,10 +37,7 @@ export async function simulateDeletePods(
   const judged = judgeDeletions(guards.value, pods, worker.cell);
   const obstacles = obstaclesOfDeletions(judged, guards.value.protectors, worker.cell);
   if (output === "json") context.write(json(worker.cell, judged, obstacles));
-  else
-    context.write(
-      [deletionTable(judged, context.terminal), "\n", ...obstacleLines(obstacles, context.terminal)].join(""),
-    );
+  else context.write([deletionTable(judged, context.terminal), ...obstacleLines(obstacles, context.terminal)].join(""));
   return { exitCode: obstacles.length === 0 ? 0 : 1 };
 }
 

@@ -28,8 +28,8 @@ export function drainText(report: DrainReport, terminal: Pick<Terminal, "columns
     head,
     "\n",
     table(columns, rows.map(rowOf), terminal),
-    "\n",
     ...obstacleLines(obstacles, terminal),
+    "\n",
     lines(verdict(report)),
     ...notes(report).map((note) => lines(note)),
   ];
@@ -69,7 +69,7 @@ function notes({ nodes, totals, stuckAt, flags, shadowed }: DrainReport): readon
     ...(totals.later > 0
       ? [`Later: ${turn}when replacements are available elsewhere, if there is room for them.`]
       : []),
-    ...(would === "" ? [] : [`In shadow, so it only would refuse: ${would}.`]),
+    ...(would === "" ? [] : [`PodProtectors in shadow would refuse, but do not: ${would}.`]),
     ...(flags.length === 0 ? [] : [`kubectl drain asks for ${flags.join(" ")}.`]),
   ];
 }

@@ -19,7 +19,7 @@ export interface DrainRow {
   readonly atOnce: number;
   readonly later: number;
   readonly never: number;
-  /** Rounds until its last pod that goes has gone. */
+  /** In which pods of it go. */
   readonly rounds: number;
 }
 
@@ -106,6 +106,11 @@ function rowOf(
     atOnce,
     later,
     never,
-    rounds: Math.max(atOnce > 0 ? 1 : 0, ...own.map(({ fate }) => (fate.kind === "later" ? fate.round : 0))),
+    rounds: new Set(own.flatMap(({ fate }) => roundOf(fate) ?? [])).size,
   };
+}
+
+function roundOf(fate: Fate): number | undefined {
+  if (fate.kind === "later") return fate.round;
+  return fate.kind === "at-once" ? 1 : undefined;
 }

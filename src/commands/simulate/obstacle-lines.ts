@@ -11,7 +11,7 @@ const podsMax = 3;
 const obstaclesMax = 20;
 const indent = "  ";
 
-/** One paragraph for each: who, what is in the way, which pods, what to do. */
+/** One paragraph for each, with a blank line before: who, what is in the way, which pods, what to do. */
 export function obstacleLines(
   obstacles: readonly FoundObstacle[],
   terminal: Pick<Terminal, "columns" | "isColoured">,
@@ -29,8 +29,8 @@ export function obstacleLines(
         .join(", ") + (more > 0 ? ` and ${more} more` : "");
     const [first = "", ...others] = wrapped(`${by}: ${text}`, terminal.columns, indent);
     const head = [coloured(terminal, "bad", first), ...others].join("\n");
-    return `${head}\n${lines(`keeps ${named}`)}${lines(`to do: ${cure}`)}\n`;
+    return `\n${head}\n${lines(`keeps ${named}`)}${lines(`to do: ${cure}`)}`;
   });
   const left = obstacles.length - obstaclesMax;
-  return left > 0 ? [...shown, `And ${left} more; -o json has them all.\n\n`] : shown;
+  return left > 0 ? [...shown, `\nAnd ${left} more; -o json has them all.\n`] : shown;
 }

@@ -109,9 +109,24 @@ function tooFew(
     };
   }
   const pods = total === undefined ? "all its pods" : total === 1 ? "its only pod" : `all of its ${total} pods`;
-  const shortfall =
-    total !== undefined && total < required ? `${required} must stay, and there are ${total} pods` : undefined;
-  return { kind: "undrainable", text: shortfall ?? `${pods} must stay`, cure: `add a replica, or ${lowering(owner)}` };
+  const isShort = total !== undefined && total < required;
+  const text = isShort ? `${required} must stay, and there are ${total} pods` : `${pods} must stay`;
+  return { kind: "undrainable", text, cure: makingRoom(owner) };
+}
+
+/** Where the floor follows the replicas, one replica more would not help. */
+function makingRoom(owner: FloorOwner | undefined): string {
+  if (owner === undefined) return `add a replica, or ${lowering(owner)}`;
+  if (!owner.isUndrainable) return `find out why there are no more pods, or ${lowering(owner)}`;
+  return `${lowering(owner)}${restarting(owner)}`;
+}
+
+/** A rolling update makes pods elsewhere before it takes away those of a cordoned node. */
+function restarting({ name }: FloorOwner): string {
+  const [kind, key = ""] = name.split(" ");
+  if (kind !== "Deployment") return "";
+  const [namespace, deployment] = key.split("/");
+  return `; or cordon the node, and kubectl -n ${namespace} rollout restart deployment/${deployment}`;
 }
 
 function lowering(owner: FloorOwner | undefined): string {
@@ -139,7 +154,7 @@ function promised(cause: Extract<Verdict, { readonly kind: "retry" }>["cause"]):
       return {
         kind: "promised",
         text: "what is free is promised to others",
-        cure: "wait until these have gone, or find out who keeps them",
+        cure: "wait until these have gone",
       };
     case "lag-limit":
       return { kind: "promised", text: "maxConcurrentLag permits no more", cure: "raise maxConcurrentLag" };

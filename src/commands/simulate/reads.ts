@@ -15,6 +15,8 @@ import { type Guarding, readGuarding } from "./guarding.ts";
 import { readSimulatedPod, type SimulatedPod } from "./simulated-pods.ts";
 
 const budgetResource: Resource = { group: "policy", version: "v1", resource: "poddisruptionbudgets" };
+/** Kubernetes' own role for people, which may read pods and budgets. */
+const role = "view";
 /** As kubectl and `podseidon status` list them: an object of 1 MB is rare. */
 const pageSize = 250;
 
@@ -92,7 +94,7 @@ export function readPods(
   { namespace, node, labelSelector }: PodPlace,
   signal: AbortSignal,
 ): Promise<Reading<readonly SimulatedPod[]>> {
-  return reading({ cluster: client.cluster, verb: "list", resource: pods, namespace }, async () => {
+  return reading({ cluster: client.cluster, verb: "list", resource: pods, namespace, role }, async () => {
     const found: SimulatedPod[] = [];
     const fieldSelector = node === undefined ? undefined : `spec.nodeName=${node}`;
     const take = (raw: unknown): void => {
@@ -107,7 +109,7 @@ export function readPods(
 /** Of all namespaces. Without them only the webhook is asked, which is complained of. */
 export async function readBudgets({ client }: Worker, { signal, complain }: Reads): Promise<readonly Budget[]> {
   const found: Budget[] = [];
-  const listed = await reading({ cluster: client.cluster, verb: "list", resource: budgetResource }, () =>
+  const listed = await reading({ cluster: client.cluster, verb: "list", resource: budgetResource, role }, () =>
     listAll(
       client,
       { resource: budgetResource },

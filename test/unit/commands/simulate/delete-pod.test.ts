@@ -41,8 +41,7 @@ shop/tried-1  admitted  core/shop/tried  only in shadow
 
 PodProtector core/shop/web: what is free is promised to others
   keeps shop/web-2
-  to do: wait until these have gone, or find out who keeps them
-
+  to do: wait until these have gone
 `,
   );
 });

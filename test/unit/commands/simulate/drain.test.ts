@@ -105,7 +105,7 @@ test("missing rights are named: a plan needs PodProtectors and pods, and does wi
   );
   forbid(worker, /\/pods/);
   const blind = await fleet.run(...drain);
-  assert.deepEqual([blind.exitCode, /may not list pods/.test(blind.problem ?? "")], [1, true]);
+  assert.deepEqual([blind.exitCode, /may not list pods; ask for the role view/.test(blind.problem ?? "")], [1, true]);
   forbid(fleet.core, /podprotectors/);
   assert.match((await fleet.run(...drain)).problem ?? "", /may not list podprotectors/);
 });

@@ -13,7 +13,8 @@ const obstacle = {
 test("an obstacle says who, what, which pods and what to do", () => {
   const pods = ["shop/api-1", "shop/api-2", "shop/api-3", "shop/api-4"];
   assert.deepEqual(obstacleLines([{ ...obstacle, pods }], terminal), [
-    "PodProtector core/shop/api: all must stay\n  keeps shop/api-1, shop/api-2, shop/api-3 and 1 more\n  to do: scale\n\n",
+    "\nPodProtector core/shop/api: all must stay\n" +
+      "  keeps shop/api-1, shop/api-2, shop/api-3 and 1 more\n  to do: scale\n",
   ]);
 });
 
@@ -21,8 +22,8 @@ test("no more than a screen of obstacles is shown, in red where colours are want
   const many = Array.from({ length: 22 }, () => ({ ...obstacle, pods: ["shop/api-1"] }));
   const lines = obstacleLines(many, { columns: 80, isColoured: true });
   assert.equal(lines.length, 21);
-  assert.match(lines[0] ?? "", /^\u001b\[31mPodProtector/);
-  assert.equal(lines.at(-1), "And 2 more; -o json has them all.\n\n");
+  assert.match(lines[0] ?? "", /^\n\u001b\[31mPodProtector/);
+  assert.equal(lines.at(-1), "\nAnd 2 more; -o json has them all.\n");
 });
 
 test("names of pods cannot change the terminal", () => {

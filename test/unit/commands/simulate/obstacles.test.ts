@@ -33,15 +33,20 @@ const generated: JsonObject = {
   labels: { [sourceLabels.kind]: "Deployment", [sourceLabels.group]: "apps", [sourceLabels.name]: "web" },
 };
 
+function holds(type: string): JsonObject {
+  return { type, status: "True", reason: "x", message: "", lastTransitionTime: "t" };
+}
+
 test("where all pods must stay, the owner's fields are what can be changed", () => {
-  assert.deepEqual(obstacleOf({ min: 3, cells: { a: 3 }, metadata: generated }), {
+  const fields = "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable of Deployment shop/web";
+  assert.deepEqual(obstacleOf({ min: 3, cells: { a: 3 }, metadata: generated, conditions: [holds("Undrainable")] }), {
     kind: "undrainable",
     by: "PodProtector core/shop/web",
     text: "all of its 3 pods must stay",
-    cure:
-      "add a replica, or let more be away: spec.replicas and spec.strategy.rollingUpdate.maxUnavailable " +
-      "of Deployment shop/web",
+    cure: `let more be away: ${fields}; or cordon the node, and ` + "kubectl -n shop rollout restart deployment/web",
   });
+  const short = obstacleOf({ min: 3, cells: { a: 3 }, metadata: generated });
+  assert.equal(short.cure, `find out why there are no more pods, or let more be away: ${fields}`);
   assert.equal(obstacleOf({ min: 1, cells: { a: 1 } }).text, "its only pod must stay");
   const above = obstacleOf({ min: 4, cells: { a: 3 } });
   assert.equal(above.text, "4 must stay, and there are 3 pods");
@@ -57,9 +62,11 @@ test("where pods are not available, it is said how many are missing", () => {
 });
 
 test("a floor whose owner vanished is not to be lowered", () => {
-  const conditions = [{ type: "Dangling", status: "True", reason: "x", message: "", lastTransitionTime: "t" }];
-  const { cure } = obstacleOf({ min: 3, cells: { a: 3 }, metadata: generated, conditions });
-  assert.equal(cure, "add a replica, or create Deployment shop/web again, which vanished without being deleted");
+  const { cure } = obstacleOf({ min: 3, cells: { a: 3 }, metadata: generated, conditions: [holds("Dangling")] });
+  assert.equal(
+    cure,
+    "find out why there are no more pods, or create Deployment shop/web again, which vanished without being deleted",
+  );
 });
 
 test("cells that are silent or not counted are named", () => {
