@@ -132,7 +132,9 @@ export class Guard {
       if (view === undefined) continue;
       const { namespace } = partsOf(guarding.key);
       const ofIt = gone.filter(({ pod }) => pod.namespace === namespace && isCounted(view, pod.labels));
-      judge.view = withObject(view, settled(view.protector, ofIt, this.#options.now));
+      // A drain has many rounds, and a core thousands of PodProtectors that it does not touch.
+      if (ofIt.length > 0 || hasPromised(view))
+        judge.view = withObject(view, settled(view.protector, ofIt, this.#options.now));
     }
   }
 
@@ -172,6 +174,10 @@ export class Guard {
   #countsOf({ core, uid }: Guarding): Parameters<typeof judge>[1] {
     return { ...nothingHeld, silentForMs: (cellID) => this.#options.silentForMs(core, cellID, uid) };
   }
+}
+
+function hasPromised({ protector }: ProtectorView): boolean {
+  return protector.status?.cells.some(({ admissionHistory }) => (admissionHistory?.buckets ?? []).length > 0) === true;
 }
 
 function indexOfSelectors() {
