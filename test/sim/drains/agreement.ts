@@ -1,13 +1,16 @@
 /**
  * Whether `podseidon simulate drain` agrees with the drain that follows in the same cluster: the same pods go at once,
- * the same have to wait, and the same never go.
+ * the same have to wait, and the same never go. Before that, `podseidon simulate delete pod` is compared with what the
+ * webhook answers to a dry run, for each pod.
  */
 import { runCommand } from "../../../src/commands/index.ts";
 import { type CommandSurroundings } from "../../../src/commands/command.ts";
-import { asArray, asObject, asString } from "../../double/engine/object.ts";
+import { asArray, asObject, asString, type JsonObject } from "../../double/engine/object.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { drain, type Drained, updateBudgets } from "./kubectl-drain.ts";
+import { podsOf, tryDelete } from "./pods.ts";
 import { createRandomCluster, type RandomCluster } from "./random-cluster.ts";
 
 /** Of the Leases of cells in a world. */
@@ -34,6 +37,7 @@ export async function agreementOf(seed: number): Promise<Agreement> {
   const cluster = await createRandomCluster(seed);
   const { stage, story } = cluster;
   await updateBudgets(cluster);
+  const deletions = await deletionFindings(cluster);
   const planned = await planOf(cluster);
   const drained = await drain(cluster);
   const { fates, stuckAt } = planned;
@@ -41,6 +45,7 @@ export async function agreementOf(seed: number): Promise<Agreement> {
   const begun = (names: readonly string[]): string[] =>
     names.filter((name) => !drained.untouched.includes(name)).sort();
   const findings = [
+    ...deletions,
     ...differences("at once", begun(fates["at-once"]), drained.atOnce),
     ...differences("later", begun(fates.later), drained.later),
     ...differences("never", begun(fates.never), drained.never),
@@ -60,7 +65,40 @@ function differences(what: string, planned: readonly string[], really: readonly 
   ];
 }
 
-async function planOf({ stage, drained }: RandomCluster): Promise<Planned> {
+/** Pods whose deletion is judged otherwise by `podseidon simulate delete pod` than by the webhook in a dry run. */
+async function deletionFindings(cluster: RandomCluster): Promise<string[]> {
+  const { stage } = cluster;
+  const findings: string[] = [];
+  for (const { metadata } of podsOf(stage.server("a"))) {
+    const { name } = metadata;
+    const { exitCode, document } = await run(cluster, ["delete", "pod", name, `--namespace=${namespace}`]);
+    const [judged] = asArray(document["pods"]).map(asObject);
+    const answer = await stage.ask(`a/${name}`, "none", tryDelete);
+    const isAllowed = answer === "allowed";
+    if ((judged?.["answer"] === "admitted") !== isAllowed) findings.push(`the deletion of ${name} is ${answer}`);
+    if ((exitCode === 0) !== isAllowed) findings.push(`the exit code for ${name} is ${exitCode}`);
+  }
+  return findings;
+}
+
+async function planOf(cluster: RandomCluster): Promise<Planned> {
+  const { exitCode, document } = await run(cluster, ["drain", ...cluster.drained]);
+  const pods = asArray(document["pods"]).map(asObject);
+  const namesWith = (fate: string): string[] =>
+    pods.filter((pod) => pod["fate"] === fate).map(({ name }) => asString(name) ?? "");
+  return {
+    exitCode,
+    fates: { "at-once": namesWith("at-once"), later: namesWith("later"), never: namesWith("never") },
+    stuckAt: asString(document["stuckAt"]),
+    obstacles: asArray(document["obstacles"]).map((obstacle) => asString(asObject(obstacle)["kind"]) ?? ""),
+  };
+}
+
+/** Runs `podseidon simulate` against the clusters of the world. */
+async function run(
+  { stage }: RandomCluster,
+  action: readonly string[],
+): Promise<{ readonly exitCode: number; readonly document: JsonObject }> {
   const { world } = stage;
   const engines = new Map([
     ...world.cores.map(({ name, server }) => [name, server.engine] as const),
@@ -86,26 +124,9 @@ async function planOf({ stage, drained }: RandomCluster): Promise<Planned> {
     },
   };
   const cores = world.cores.map(({ name }) => `--core=${name}=${name}`);
-  const argv = [
-    "simulate",
-    "drain",
-    ...drained,
-    "--worker=a=worker",
-    ...cores,
-    `--cell-lease-namespace=${leaseNamespace}`,
-    "-o",
-    "json",
-  ];
+  const where = ["--worker=a=worker", ...cores, `--cell-lease-namespace=${leaseNamespace}`];
+  const argv = ["simulate", ...action, ...where, "-o", "json"];
   const { exitCode, problem } = await runCommand(argv, surroundings);
   if (problem !== undefined || complaints.length > 0) throw new Error([problem, ...complaints].join("\n"));
-  const document = asObject(JSON.parse(printed.join("")));
-  const pods = asArray(document["pods"]).map(asObject);
-  const namesWith = (fate: string): string[] =>
-    pods.filter((pod) => pod["fate"] === fate).map(({ name }) => asString(name) ?? "");
-  return {
-    exitCode,
-    fates: { "at-once": namesWith("at-once"), later: namesWith("later"), never: namesWith("never") },
-    stuckAt: asString(document["stuckAt"]),
-    obstacles: asArray(document["obstacles"]).map((obstacle) => asString(asObject(obstacle)["kind"]) ?? ""),
-  };
+  return { exitCode, document: asObject(JSON.parse(printed.join(""))) };
 }

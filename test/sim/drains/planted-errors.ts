@@ -105,4 +105,12 @@ export const plantedErrors: readonly PlantedError[] = [
     replace: "",
     seed: 4,
   },
+  {
+    name: "unready-pods-are-judged",
+    why: "the DELETE of a pod that meets nobody's criterion passes whatever the PodProtectors are",
+    file: `${folder}/guard.ts`,
+    find: 'if (operation !== "delete") return false;',
+    replace: 'if (operation !== "delete" || pod.isReady || criterion === undefined) return false;',
+    seed: 6,
+  },
 ];

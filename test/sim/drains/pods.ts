@@ -78,6 +78,11 @@ export const evict: Parameters<Stage["ask"]>[2] = async ({ engine }, name, calle
   await engine.evict(namespace, name, { apiVersion: "policy/v1", kind: "Eviction", metadata }, { caller });
 };
 
+/** Whether its deletion would be admitted is asked, and nothing is deleted. */
+export const tryDelete: Parameters<Stage["ask"]>[2] = async ({ engine }, name, caller) => {
+  await engine.delete(pods, namespace, name, {}, { caller, dryRun: true });
+};
+
 /** The kubelet has stopped the containers. */
 export async function end(server: SimApiServer, name: string): Promise<void> {
   await server.engine.delete(pods, namespace, name, { gracePeriodSeconds: 0 }, { caller: kubelet });

@@ -43,7 +43,7 @@ test("where all pods must stay, the owner's fields are what can be changed", () 
     kind: "undrainable",
     by: "PodProtector core/shop/web",
     text: "all of its 3 pods must stay",
-    cure: `let more be away: ${fields}; or cordon the node, and ` + "kubectl -n shop rollout restart deployment/web",
+    cure: `let more be away: ${fields}; or cordon the node, and kubectl -n shop rollout restart deployment/web`,
   });
   const short = obstacleOf({ min: 3, cells: { a: 3 }, metadata: generated });
   assert.equal(short.cure, `find out why there are no more pods, or let more be away: ${fields}`);
