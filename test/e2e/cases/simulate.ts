@@ -31,10 +31,15 @@ const workloads: ReadonlyMap<string, Workload> = new Map([
   ["api", { replicas: 2, maxUnavailable: 0, floor: 2, planned: { "at-once": 0, later: 0, never: 2 } }],
   ["one", { replicas: 1, floor: 0, planned: { "at-once": 1, later: 0, never: 0 } }],
   ["three", { replicas: 3, floor: 2, planned: { "at-once": 1, later: 2, never: 0 } }],
-  ["eight", { replicas: 8, floor: 6, planned: { "at-once": 2, later: 6, never: 0 } }],
+  ["five", { replicas: 5, maxUnavailable: 2, floor: 3, planned: { "at-once": 2, later: 3, never: 0 } }],
 ]);
-/** Four rounds of evictions, five seconds apart, and some time in which nothing more goes. */
-const drainLimitSeconds = 40;
+/** Three rounds of evictions, five or ten seconds apart, and some time in which nothing more goes. */
+const drainLimitSeconds = 45;
+/**
+ * kubectl limits its own requests: the last of the first evictions is sent a second or two after the first one. By then
+ * no replacement is to be available.
+ */
+const readyDelayMs = 3_000;
 
 export const simulateCases: readonly E2eCase[] = [
   {
@@ -50,7 +55,7 @@ async function simulateAndDrain(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context, { core: "system", workers: ["system"], allInOne: true, webhookArgs });
   const { core: cluster, namespace } = fleet;
   const { admin } = cluster;
-  const kubelet = startKubelet({ admin, namespace, readyDelayMs: 200 });
+  const kubelet = startKubelet({ admin, namespace, readyDelayMs });
   context.cleanup(() => kubelet.stop());
   context.cleanup(() => Promise.all([cordon(cluster, drained, false), cordon(cluster, other, false)]));
   await cordon(cluster, other, true);
