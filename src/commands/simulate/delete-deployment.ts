@@ -11,6 +11,7 @@ import { reading } from "../clusters/reading.ts";
 import { type OpenClusters } from "../clusters/open.ts";
 import { type CommandEnd, wrongUsage } from "../command.ts";
 import { readHeldChanges } from "../fleet/held-changes.ts";
+import { jsonText } from "../text/json.ts";
 import { type ReleasedWorkload, releaseSteps } from "./release-steps.ts";
 import { Guard, type GuardOptions } from "./guard.ts";
 import { type Guarding } from "./guarding.ts";
@@ -47,7 +48,7 @@ export async function simulateDeleteDeployment(
     heldCauses: await heldCauses(client, clusters.choice.leaseNamespace, context),
   };
   const { steps, isHeld } = releaseSteps(workload);
-  if (output === "json") context.write(`${JSON.stringify({ ...workload, isHeld, steps }, undefined, 2)}\n`);
+  if (output === "json") context.write(jsonText({ ...workload, isHeld, steps }));
   else context.write(stepLines(steps, context.terminal).join(""));
   return { exitCode: isHeld ? 1 : 0 };
 }

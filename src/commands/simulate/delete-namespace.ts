@@ -4,6 +4,7 @@ import { printable } from "../../util/printable.ts";
 import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
 import { type OpenClusters } from "../clusters/open.ts";
 import { type CommandEnd, wrongUsage } from "../command.ts";
+import { jsonText } from "../text/json.ts";
 import { judgeDeletions, obstaclesOfDeletions } from "./deletions.ts";
 import { type Guarding } from "./guarding.ts";
 import { obstacleLines } from "./obstacle-lines.ts";
@@ -56,7 +57,7 @@ export async function simulateDeleteNamespace(
   };
   const steps = stepsOf(end);
   const obstacles = obstaclesOfDeletions(judged, protectors, worker.cell);
-  if (output === "json") context.write(`${JSON.stringify({ ...end, steps, obstacles }, undefined, 2)}\n`);
+  if (output === "json") context.write(jsonText({ ...end, steps, obstacles }));
   else {
     const { terminal } = context;
     context.write([...stepLines(steps, terminal), ...obstacleLines(obstacles, terminal)].join(""));

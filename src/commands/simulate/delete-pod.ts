@@ -5,6 +5,7 @@ import { printable } from "../../util/printable.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type OpenClusters } from "../clusters/open.ts";
 import { type CommandEnd, type Terminal, wrongUsage } from "../command.ts";
+import { jsonText } from "../text/json.ts";
 import { type Row, table } from "../text/table.ts";
 import { type JudgedDeletion, judgeDeletions, obstaclesOfDeletions } from "./deletions.ts";
 import { type Answer } from "./guard.ts";
@@ -94,5 +95,5 @@ function json(
     ...(answer.kind === "admitted" && { why: answer.why, shadowed: answer.shadowed.map(({ id }) => id) }),
     podProtectors: protectors,
   }));
-  return `${JSON.stringify({ cell, pods, obstacles }, undefined, 2)}\n`;
+  return jsonText({ cell, pods, obstacles });
 }

@@ -1,6 +1,7 @@
 /** A planned drain as a table for people, and as JSON for programs. */
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
+import { jsonText } from "../text/json.ts";
 import { type Column, type Row, table } from "../text/table.ts";
 import { wrapped } from "../text/wrap.ts";
 import { type DrainReport, type DrainRow } from "./drain-report.ts";
@@ -78,7 +79,6 @@ function pods(count: number): string {
   return count === 1 ? "1 pod" : `${count} pods`;
 }
 
-/** Names and texts of JSON are as the clusters have them; a program quotes them itself. */
 export function drainJSON(report: DrainReport): string {
   const { nodes, cell, isEndless, stuckAt, rows, totals, obstacles, shadowed, flags, pods: planned } = report;
   const document = {
@@ -101,5 +101,5 @@ export function drainJSON(report: DrainReport): string {
       ...((fate.kind === "at-once" || fate.kind === "skipped") && { why: fate.why }),
     })),
   };
-  return `${JSON.stringify(document, undefined, 2)}\n`;
+  return jsonText(document);
 }
