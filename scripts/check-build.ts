@@ -1,7 +1,17 @@
 // Checks what `make build` made, as a user starts it: alone in an empty folder, with an empty environment; and that a
 // second build has the same bytes.
-import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
@@ -66,6 +76,34 @@ function check(folder: string): string[] {
   ];
 }
 
+/** Whether the page of `podseidon dashboard` is inside: its files are assets, which only the executable has. */
+async function checkDashboard(folder: string): Promise<string[]> {
+  const kubeconfig = path.join(folder, "kubeconfig");
+  // Nobody listens there: the page comes all the same, and says that it has no cluster.
+  const cluster = { name: "none", cluster: { server: "http://127.0.0.1:9" } };
+  const context = { name: "none", context: { cluster: "none", user: "none" } };
+  const user = { name: "none", user: {} };
+  const config = { "current-context": "none", clusters: [cluster], contexts: [context], users: [user] };
+  writeFileSync(kubeconfig, JSON.stringify(config));
+  const args = ["dashboard", `--kubeconfig=${kubeconfig}`];
+  const child = spawn(path.join(folder, "podseidon"), args, { cwd: folder, env: {}, timeout: runTimeoutMs });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => void (printed += text));
+  }
+  const ended = once(child, "exit");
+  const said = once(child.stdout, "data");
+  await Promise.race([said, ended]);
+  const [url] = /http:\S+/.exec(printed) ?? [];
+  const page = url === undefined ? "" : await (await fetch(url)).text();
+  child.kill("SIGTERM");
+  const [code] = (await ended) as [number | null];
+  if (code !== 0) return [`dashboard ended with ${code ?? "a signal"}: ${printed}`];
+  if (!page.includes("<title>Podseidon</title>")) return [`dashboard does not serve its page: ${printed}`];
+  console.log(`dist/podseidon: dashboard serves its page, ${(page.length / 1000).toFixed(0)} kB`);
+  return [];
+}
+
 /** Builds once more, and compares all files. */
 function checkSecondBuild(folder: string): string[] {
   const args = [path.join(root, "scripts/build.ts"), folder];
@@ -82,7 +120,11 @@ function checkSecondBuild(folder: string): string[] {
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-check-build-"));
 try {
-  const problems = [...check(folder), ...checkSecondBuild(path.join(folder, "again"))];
+  const problems = [
+    ...check(folder),
+    ...(await checkDashboard(folder)),
+    ...checkSecondBuild(path.join(folder, "again")),
+  ];
   for (const problem of problems) console.error(`dist/podseidon: ${problem}`);
   process.exitCode = problems.length === 0 ? 0 : 1;
 } finally {

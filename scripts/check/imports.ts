@@ -40,7 +40,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "@kubernetes/client-node": ["kube/"],
   cac: ["commands/"],
   "fastest-levenshtein": ["config/"],
-  hono: ["webhook/", "server/"],
+  hono: ["webhook/", "server/", "commands/dashboard/"],
   "js-yaml": ["config/", "kube/"],
   pino: ["observability/"],
   "pino-pretty": ["observability/"],

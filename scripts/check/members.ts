@@ -218,6 +218,15 @@ const declarationsOf = (symbol: TypeSymbol | undefined): string[] =>
 /** TypeScript's own library is in node_modules, too. */
 const isOfLibrary = (declaration: string): boolean => declaration.includes("/node_modules/");
 
+/**
+ * All names in the scripts of pages: they have no types, and read the properties of what the program sends them.
+ * Programs of Node are .ts and .mjs.
+ */
+function namesInPageScripts({ files }: Repository): ReadonlySet<string> {
+  const scripts = files.filter(({ path: name }) => name.startsWith("src/") && name.endsWith(".js"));
+  return new Set(scripts.flatMap(({ text }) => text.match(/[\w$]+/g) ?? []));
+}
+
 function findUnused(repository: Repository, project: Project): Member[] {
   const uses = new Uses(repository.root, project);
   const sources = repository.sourcesIn("src/");
@@ -229,9 +238,11 @@ function findUnused(repository: Repository, project: Project): Member[] {
   );
   const isOnTheWire = ({ owner, file }: Member): boolean =>
     !isClass(owner) && wireFolders.some((folder) => file.path.startsWith(folder));
+  const ofPages = namesInPageScripts(repository);
+  const isOnAPage = ({ name, isData }: Member): boolean => isData && ofPages.has(name);
   return declared
     .flatMap(({ file, members }) => uses.unread(file, members))
-    .filter((member) => !isOnTheWire(member) && !uses.isReadFromAbove(member))
+    .filter((member) => !isOnTheWire(member) && !isOnAPage(member) && !uses.isReadFromAbove(member))
     .filter((member) => !uses.isReadAs(member, byName.get(member.name) ?? []));
 }
 

@@ -7,6 +7,7 @@
 import { check } from "./check/command.ts";
 import { restore } from "./restore/command.ts";
 import { type Command, type CommandEnd, type CommandSurroundings } from "./command.ts";
+import { dashboard } from "./dashboard/index.ts";
 import { dispatch } from "./dispatch.ts";
 import { completion } from "./completion.ts";
 import { explain } from "./explain/explain.ts";
@@ -39,6 +40,7 @@ const commands: readonly Command[] = [
   check,
   explain,
   simulate,
+  dashboard,
   cells,
   approve,
   release,

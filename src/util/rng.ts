@@ -1,4 +1,6 @@
 /** Randomness as an injected dependency. */
+import { randomBytes } from "node:crypto";
+
 export interface Rng {
   /** Uniform in [0, 1). */
   next(): number;
@@ -19,4 +21,11 @@ export function randomHex(rng: Rng, digits: number): string {
   let text = "";
   while (text.length < digits) text += Math.floor(rng.next() * 16).toString(16);
   return text;
+}
+
+/** `digits` hexadecimal digits that nobody can guess. */
+export function secretHex(digits: number): string {
+  return randomBytes(Math.ceil(digits / 2))
+    .toString("hex")
+    .slice(0, digits);
 }

@@ -19,6 +19,7 @@ import { cellClusterCases } from "./cases/cell-clusters.ts";
 import { checkCases } from "./cases/check.ts";
 import { commandCases } from "./cases/commands.ts";
 import { coreCases } from "./cases/cores.ts";
+import { dashboardCases } from "./cases/dashboard.ts";
 import { deploymentCases } from "./cases/deployments.ts";
 import { drainCases } from "./cases/drain.ts";
 import { everydayChangeCases } from "./cases/everyday-changes.ts";
@@ -98,6 +99,7 @@ const cases: readonly E2eCase[] = [
   ...massChangeCases,
   ...everydayChangeCases,
   ...commandCases,
+  ...dashboardCases,
   ...upstreamCrdCases,
   ...upstreamRightsCases,
   ...systemDeletionCases,

@@ -2,7 +2,8 @@
  * A person on call, with the roles of manifests/base/people and no others: they run the program's commands with a
  * kubeconfig by which the administrator impersonates them.
  */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -17,6 +18,14 @@ export interface CommandRun {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** A command that runs until it is stopped. */
+export interface StartedCommand {
+  /** What it has printed first. */
+  readonly printed: string;
+  /** As Ctrl-C does. Resolves to the exit code. */
+  stop(): Promise<number | null>;
 }
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -65,6 +74,22 @@ export class OnCall {
   /** Who may do everything. */
   static administrator(context: CaseContext, cluster: Cluster): OnCall {
     return new OnCall(kubeconfigFor(context, cluster, undefined));
+  }
+
+  /** Starts a command of the program that does not end by itself, and resolves when it has printed something. */
+  async start(...args: readonly string[]): Promise<StartedCommand> {
+    const { command, args: before } = program();
+    const env = { ...process.env, KUBECONFIG: this.#kubeconfig };
+    const child = spawn(command, [...before, ...args], { env, timeout: limitMs, stdio: ["ignore", "pipe", "inherit"] });
+    const ended = once(child, "exit") as Promise<[number | null]>;
+    const [printed] = await Promise.race([once(child.stdout, "data"), ended]);
+    return {
+      printed: String(printed),
+      async stop() {
+        child.kill("SIGINT");
+        return (await ended)[0];
+      },
+    };
   }
 
   /** Runs a command of the program to its end. */

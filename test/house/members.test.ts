@@ -57,6 +57,14 @@ export const fill = (box: Box): void => {
     "src/util/box.ts:2: Box.open: nothing in src/ reads it",
   ],
   [
+    "a method that only the script of a page seems to call",
+    {
+      "src/util/box.ts": "export class Box {\n  open(): number {\n    return 1;\n  }\n}\n",
+      "src/util/page/show.js": "export const show = (box) => box.open();\n",
+    },
+    "src/util/box.ts:2: Box.open: nothing in src/ reads it",
+  ],
+  [
     "a property of one variant that nothing reads",
     {
       "src/util/box.ts": `export type Box = { readonly kind: "full"; readonly items: 1 } | { readonly kind: "empty" };
@@ -176,6 +184,13 @@ export const slowly = (settings: Settings): number => open({ ...settings, speed:
   [
     "fields of objects as clusters store them",
     { "src/api/pod.ts": "export interface Pod {\n  readonly spec: object;\n}\n" },
+  ],
+  [
+    "data that the script of a page reads",
+    {
+      "src/util/box.ts": "export interface Box {\n  readonly lid: number;\n}\n",
+      "src/util/page/show.js": "export const show = ({ lid }) => lid;\n",
+    },
   ],
   [
     "a listed member",

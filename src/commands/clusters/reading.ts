@@ -35,15 +35,21 @@ export async function reading<T>(access: Access, read: () => Promise<T>): Promis
 }
 
 function problemOf(access: Access, error: KubeError): string {
-  const { cluster, verb, namespace, name } = access;
+  if (error.kind === "forbidden") return missingRight(access);
+  const why = error.status?.message ?? error.message;
+  return printable(`${access.cluster}: cannot ${whatIsAsked(access)}: ${why}`);
+}
+
+/** What to ask for, in one line. */
+export function missingRight(access: Access): string {
+  const role = access.role ?? (["get", "list", "watch"].includes(access.verb) ? "podseidon-look" : "podseidon-steer");
+  return printable(`${access.cluster}: you may not ${whatIsAsked(access)}; ask for the role ${role}`);
+}
+
+function whatIsAsked(access: Access): string {
+  const { verb, namespace, name } = access;
   const what = `${verb} ${resourceOf(access)}${name === undefined ? "" : ` ${name}`}`;
-  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  if (error.kind !== "forbidden") {
-    const why = error.status?.message ?? error.message;
-    return printable(`${cluster}: cannot ${what}${where}: ${why}`);
-  }
-  const role = access.role ?? (["get", "list", "watch"].includes(verb) ? "podseidon-look" : "podseidon-steer");
-  return printable(`${cluster}: you may not ${what}${where}; ask for the role ${role}`);
+  return namespace === undefined ? what : `${what} in namespace ${namespace}`;
 }
 
 /** `leases.coordination.k8s.io`. */

@@ -50,8 +50,9 @@ export const explain: Command = {
   },
 };
 
-async function explained(
-  context: CommandContext,
+/** Writes the explanation of `target`, of a pod in `cell`. The clusters stay open. Also for the dashboard. */
+export async function explained(
+  context: Pick<CommandContext, "clock" | "signal" | "complain" | "write" | "terminal" | "program">,
   clusters: OpenClusters,
   target: Target,
   { cell, isJson }: { readonly cell: string | undefined; readonly isJson: boolean },

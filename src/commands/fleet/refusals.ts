@@ -61,7 +61,7 @@ export async function listProtectorEvents(
 
 /** Refusals by PodProtector; those in shadow refuse nothing, so they are not among them. */
 export function refusalsOf(all: readonly ProtectorEvent[]): ReadonlyMap<ObjectKey, Refusals> {
-  const refusals = all.filter(({ component, reason }) => component === webhook && !noRefusals.has(reason));
+  const refusals = all.filter((event) => isRefusal(event));
   const byProtector = Map.groupBy(refusals, ({ protector }) => protector);
   return new Map(
     Array.from(byProtector, ([protector, unsorted]) => {
@@ -71,6 +71,11 @@ export function refusalsOf(all: readonly ProtectorEvent[]): ReadonlyMap<ObjectKe
       return [protector, { count, lastAt: last.lastAt, last, events: sorted }];
     }),
   );
+}
+
+/** Of an Event on a PodProtector. */
+export function isRefusal({ component, reason }: Pick<ProtectorEvent, "component" | "reason">): boolean {
+  return component === webhook && !noRefusals.has(reason);
 }
 
 function readEvent(raw: unknown): ProtectorEvent | undefined {

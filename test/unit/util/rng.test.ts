@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSystemRng, randomHex, uniform } from "../../../src/util/rng.ts";
+import { createSystemRng, randomHex, secretHex, uniform } from "../../../src/util/rng.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 
 test("uniform stays in its half-open range and reaches both ends of it", () => {
@@ -22,4 +22,9 @@ test("the machine's own numbers are in [0, 1) and not all the same", () => {
   const numbers = Array.from({ length: 100 }, () => rng.next());
   assert.ok(numbers.every((number) => number >= 0 && number < 1));
   assert.ok(new Set(numbers).size > 90);
+});
+
+test("a secret has exactly the digits that were asked for, and is another one each time", () => {
+  for (const digits of [0, 1, 32]) assert.match(secretHex(digits), new RegExp(`^[0-9a-f]{${digits}}$`));
+  assert.notEqual(secretHex(32), secretHex(32));
 });
