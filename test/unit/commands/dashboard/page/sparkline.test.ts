@@ -4,7 +4,7 @@ import { LowMarks, slotMs, slotsMax } from "../../../../../src/commands/dashboar
 import { loadModule } from "./modules.ts";
 
 interface Sparkline {
-  lowestBySlot(marks: LowMarks["marks"], nowMs: number): (number | undefined)[];
+  readonly lowestBySlot: (marks: LowMarks["marks"], nowMs: number) => (number | undefined)[];
 }
 
 const { lowestBySlot } = await loadModule<Sparkline>("sparkline.js");

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { loadModule } from "./modules.ts";
 
 interface Words {
-  ageText(milliseconds: number): string;
-  capital(text: string): string;
-  counted(number: number, one: string, many?: string): string;
+  readonly ageText: (milliseconds: number) => string;
+  readonly capital: (text: string) => string;
+  readonly counted: (number: number, one: string, many?: string) => string;
 }
 
 const { ageText, capital, counted } = await loadModule<Words>("words.js");
