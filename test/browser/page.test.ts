@@ -130,7 +130,7 @@ describe("the page in a browser", { skip }, () => {
     const focused = (): Promise<unknown> => page.evaluate("document.activeElement.textContent");
     assert.equal(await focused(), "payments/deployment-ledger");
     const shares = await texts(".more:not([hidden]) .shares li");
-    assert.deepEqual(shares, ["eu-west 5 available", "eu-north 6 available"]);
+    assert.deepEqual(shares, ["eu-north 6 available", "eu-west 5 available"]);
     await setAvailable(fleet, "payments", "deployment-ledger", 4);
     await until("document.querySelector('.more:not([hidden])').textContent.includes('eu-west 4 available')");
     assert.equal(await focused(), "payments/deployment-ledger");
