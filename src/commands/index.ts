@@ -28,7 +28,7 @@ const help: Command = {
 
 const version: Command = {
   usage: "version",
-  summary: "Print the version, the commit and the version of Node",
+  summary: "Print the version, the commit and that of Node",
   run({ write, version: text }) {
     write(text);
     return { exitCode: 0 };

@@ -58,7 +58,7 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
   [
     "a library away from home",
     { "src/aggregator/a.ts": `import { Hono } from "hono/tiny";` },
-    "src/aggregator/a.ts:1: hono away from home (webhook/, server/)",
+    "src/aggregator/a.ts:1: hono away from home (webhook/, server/, commands/dashboard/)",
   ],
   [
     "a library with a scope away from home",

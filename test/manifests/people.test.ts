@@ -32,7 +32,7 @@ function textsOf(name: string): readonly string[] {
 test("podseidon-look only reads, and only what status and explain ask for", () => {
   assert.deepEqual(textsOf("podseidon-look"), [
     "*: get,list,watch podprotectors.podseidon.kubewharf.io",
-    "*: list events",
+    "*: list,watch events",
     "podseidon-system: get configmaps [podseidon-generator-state]",
     "podseidon-system: list deployments.apps",
     "podseidon-system: list leases.coordination.k8s.io",

@@ -24,10 +24,10 @@ export const check: Command = {
   options: [
     ...coreOptions,
     workerOption,
-    { usage: "--dummy-pod <namespace/name>", description: "Of the update-trigger, where its flags are not found" },
+    { usage: "--dummy-pod <namespace/name>", description: "Of the update-trigger, if no flag names it" },
     outputOption,
   ],
-  examples: ["check", "check --core=my-core --worker=worker-1=my-worker-1 --worker=worker-2=my-worker-2"],
+  examples: ["check", "check --core=my-core --worker=w1=my-worker-1 --worker=w2=my-worker-2"],
   run: runCheck,
 };
 

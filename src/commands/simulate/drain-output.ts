@@ -22,7 +22,7 @@ export function drainText(report: DrainReport, terminal: Pick<Terminal, "columns
   const lines = (text: string, indent = ""): string => `${wrapped(text, terminal.columns, indent).join("\n")}\n`;
   const where = `${nodes.map((node) => printable(node)).join(", ")} in cell ${printable(cell)}`;
   const evicted = totals["at-once"] + totals.later + totals.never;
-  const skipped = totals.skipped === 0 ? "" : `, ${pods(totals.skipped)} of DaemonSets or static ones stay`;
+  const skipped = totals.skipped === 0 ? "" : `, ${totals.skipped} left alone (DaemonSets, static pods)`;
   const head = lines(`Drain of ${where}: ${pods(evicted)} to evict${skipped}.`);
   if (evicted === 0) return head;
   const parts = [

@@ -21,7 +21,7 @@ const actions = ["drain", "delete"] as const;
 const kinds = ["pod", "deployment", "namespace"] as const;
 
 export const simulate: Command = {
-  usage: "simulate <action> <...names>",
+  usage: "simulate <what> <...args>",
   summary: "What a drain or a deletion would come to",
   options: [
     ...coreOptions,
@@ -39,10 +39,10 @@ export const simulate: Command = {
     "simulate delete namespace shop --worker=w1=my-worker -o json",
   ],
   words: actions,
-  async run(context, options, action, names) {
+  async run(context, options, action, args) {
     const output = readOutput(options);
     if (output instanceof Problem) return wrongUsage(output.message);
-    const run = simulationOf(String(action), Array.isArray(names) ? names : []);
+    const run = simulationOf(String(action), Array.isArray(args) ? args : []);
     if (run instanceof Problem) return wrongUsage(`simulate: ${run.message}`);
     const clusters = await openClusters(options, context);
     if (clusters instanceof Problem) return wrongUsage(clusters.message);
@@ -56,10 +56,10 @@ export const simulate: Command = {
 
 type Run = (clusters: OpenClusters, simulation: Simulation) => Promise<CommandEnd>;
 
-function simulationOf(action: string, names: readonly string[]): Run | Problem {
-  if (action === "drain") return (clusters, simulation) => simulateDrain(names, clusters, simulation);
+function simulationOf(action: string, args: readonly string[]): Run | Problem {
+  if (action === "drain") return (clusters, simulation) => simulateDrain(args, clusters, simulation);
   if (action !== "delete") return unknownName("action", action, actions, (name) => name);
-  const [kind = "", ...of] = names;
+  const [kind = "", ...of] = args;
   const [name, ...others] = of;
   if (name === undefined)
     return new Problem(`delete needs a kind and a name: delete pod NAME; kinds: ${kinds.join(", ")}`);

@@ -16,7 +16,7 @@ async function run(t: TestContext, ...argv: readonly string[]) {
 }
 
 test("version prints what the program gave", async (t) => {
-  assert.deepEqual(await run(t, "version"), { exitCode: 0, stdout: "podseidon 1.2.3\n" });
+  assert.deepEqual(await run(t, "version"), { exitCode: 0, stdout: "podseidon 0.1.0 (commit abc, Node v26.0.0)\n" });
 });
 
 test("help lists the commands and the flags", async (t) => {

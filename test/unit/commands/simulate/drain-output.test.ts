@@ -46,7 +46,7 @@ test("a drain that never ends says why, what to do, and what kubectl needs, in 8
   const text = drainText(reportOf(...podsNamed("api", 1, { app: "api" }), agent), terminal);
   assert.match(
     text,
-    /^Drain of node-1, node-2 in cell a: 1 pod to evict, 1 pod of DaemonSets or static\nones stay\.$/m,
+    /^Drain of node-1, node-2 in cell a: 1 pod to evict, 1 left alone \(DaemonSets,\nstatic pods\)\.$/m,
   );
   assert.match(text, /^ {2}keeps shop\/api-1$/m);
   assert.match(text, /^ {2}to do: add a replica, or lower spec\.minAvailable of the PodProtector$/m);
