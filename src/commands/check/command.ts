@@ -27,7 +27,7 @@ export const check: Command = {
     { usage: "--dummy-pod <namespace/name>", description: "Of the update-trigger, if no flag names it" },
     outputOption,
   ],
-  examples: ["check", "check --core=my-core --worker=w1=my-worker-1 --worker=w2=my-worker-2"],
+  examples: ["check", "check --core=my-core --worker=w1=worker-1 --worker=w2=worker-2"],
   run: runCheck,
 };
 
