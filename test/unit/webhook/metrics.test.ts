@@ -18,6 +18,17 @@ test("webhook metrics call cells that are not known by one name, because anybody
   assert.equal(recorded.count('webhook_http_error{cell="other"'), 1);
 });
 
+test("webhook metrics count decisions from scrape to scrape, and none twice", async () => {
+  const registry = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
+  const metrics = createWebhookMetrics(registry, cells);
+  const line = /^webhook_decisions_total\{result="refused",reason="TooFewReplicas",cell="c1"\} (\d+)$/m;
+  for (const expected of ["2", "4"]) {
+    for (const cellID of ["c1", "c1", "c2"]) metrics.decided("refused", "TooFewReplicas", cellID);
+    assert.equal(line.exec((await registry.expose()).text)?.[1], expected);
+  }
+  assert.match((await registry.expose()).text, /cell="other"\} 2$/m);
+});
+
 test("webhook metrics take no label value that is longer than a name can be", () => {
   const recorded = new RecordedMetrics();
   const metrics = createWebhookMetrics(recorded, cells);

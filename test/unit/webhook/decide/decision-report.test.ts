@@ -12,11 +12,13 @@ const atFloor = (name = "web", set: Record<string, string> = {}): Json =>
   protector({ name, annotations: set, cells: [cell("c1", 80)] });
 const by = (username: string): Json => ({ userInfo: { username } });
 
-const decisions = ({ metrics }: Replica): readonly (readonly [string, number])[] =>
-  [...metrics.values].flatMap(([text, values]) => {
+function decisions({ metrics }: Replica): readonly (readonly [string, number])[] {
+  metrics.scrape();
+  return [...metrics.values].flatMap(([text, values]) => {
     const labels = /^webhook_decisions_total\{(.*)\}$/.exec(text)?.[1];
-    return labels === undefined ? [] : [[labels, values.length] as const];
+    return labels === undefined ? [] : [[labels, values.reduce((sum, value) => sum + value, 0)] as const];
   });
+}
 
 const about = ({ log }: Replica, level: string) => log.lines.filter((line) => line.level === level);
 

@@ -183,6 +183,7 @@ export class RecordedLog implements Logger {
 /** Remembers each observation as `name{label="value",…}`. */
 export class RecordedMetrics implements Metrics {
   readonly values = new Map<string, number[]>();
+  readonly #samples: (() => void)[] = [];
   counter(name: string) {
     return { inc: (labels: MetricLabels = {}, by = 1) => this.#add(name, labels, by) };
   }
@@ -192,7 +193,12 @@ export class RecordedMetrics implements Metrics {
   histogram(name: string) {
     return { observe: (labels: MetricLabels, value: number) => this.#add(name, labels, value) };
   }
-  onScrape(): void {}
+  onScrape(sample: () => void): void {
+    this.#samples.push(sample);
+  }
+  scrape(): void {
+    for (const sample of this.#samples) sample();
+  }
   /** Number of observations whose text starts with `prefix`. */
   count(prefix: string): number {
     let count = 0;
