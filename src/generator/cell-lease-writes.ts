@@ -11,6 +11,7 @@ import { leases } from "../kube/resources.ts";
 import { type Clock, type EpochMicros } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Counter } from "../util/metrics.ts";
+import { Outage } from "../util/outage.ts";
 
 /**
  * "changed": the Lease is not as it was read, or gone; the next LIST tells more. "failed": nothing is known to be
@@ -37,10 +38,13 @@ export interface CellLeaseWritesOptions {
 export class CellLeaseWrites {
   readonly #options: CellLeaseWritesOptions;
   #lastRenewal = 0 as EpochMicros;
+  /** Once for ever: of the rights to create, patch and delete one may be missing alone. */
   #isForbiddenLogged = false;
+  readonly #outage: Outage;
 
   constructor(options: CellLeaseWritesOptions) {
     this.#options = options;
+    this.#outage = new Outage(options.clock);
   }
 
   /** For Events. */
@@ -92,11 +96,14 @@ export class CellLeaseWrites {
     body: unknown,
     signal: AbortSignal,
   ): Promise<LeaseWrite> {
-    const { core, namespace, timeoutMs } = this.#options;
+    const { core, namespace, timeoutMs, logger } = this.#options;
     const path = resourcePath(leases, name === undefined ? { namespace } : { namespace, name });
     const contentType = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     try {
       await core.request({ method, path, contentType, body, timeoutMs, signal });
+      const over = this.#outage.ended();
+      if (over !== undefined)
+        logger.info("Leases of cells can be written again", { leaseNamespace: namespace, ...over });
       return "written";
     } catch (thrown) {
       const error = asKubeError(thrown);
@@ -110,8 +117,9 @@ export class CellLeaseWrites {
     const { failures, logger, namespace } = this.#options;
     failures.inc({ error: errorLabel(err) });
     const fields = { leaseNamespace: namespace, err };
-    if (!isKubeError(err, "forbidden")) logger.warn("Cannot write a Lease of a cell, trying again", fields);
-    else if (!this.#isForbiddenLogged) {
+    if (!isKubeError(err, "forbidden")) {
+      if (this.#outage.failed(errorLabel(err))) logger.warn("Cannot write a Lease of a cell, retrying", fields);
+    } else if (!this.#isForbiddenLogged) {
       this.#isForbiddenLogged = true;
       logger.warn("Not allowed to write the Leases of cells: silent cells are not marked, no cell is retired", fields);
     }

@@ -86,3 +86,16 @@ test("failures are counted; a missing right is logged once", async () => {
   assert.equal(metrics.value("failures", { error: "network" }), 1);
   assert.equal(logger.entries.length, 2);
 });
+
+test("an outage is logged when it begins and when it is over", async () => {
+  const { client, logger, writes, read } = await bench();
+  const lease = read();
+  client.onRequest = () => "before";
+  for (let count = 0; count < 3; count += 1) assert.equal(await writes.renewObserver(signal), "failed");
+  client.onRequest = () => undefined;
+  assert.equal(await writes.annotate(lease, cellLeaseAnnotations.forget, null, signal), "written");
+  assert.deepEqual(logger.messages(), [
+    "Cannot write a Lease of a cell, retrying",
+    "Leases of cells can be written again",
+  ]);
+});
