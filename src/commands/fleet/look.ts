@@ -2,6 +2,7 @@
  * One look at a core: its PodProtectors with where they stand, its cells, held changes, refusals. What may not be read
  * is left out, with a line that says which right is missing.
  */
+import { objectKey } from "../../api/object-key.ts";
 import { type KubeClient, type KubeError } from "../../kube/kube-client.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { leases, podProtectors } from "../../kube/resources.ts";
@@ -66,7 +67,8 @@ export async function lookAt(options: LookOptions): Promise<CoreLook> {
     asked({ verb: "list", resource: events, namespace }, () => listProtectorEvents(client, namespace, signal)),
     asked({ verb: "list", resource: deployments, ...system }, () => listReplicas(client, leaseNamespace, signal)),
   ]);
-  const present = new Set(listed?.valid.map(({ uid }) => uid));
+  const places = [...(listed?.valid.map(({ protector }) => protector.metadata) ?? []), ...(listed?.invalid ?? [])];
+  const present = new Set(places.map((one) => objectKey(one.namespace, one.name)));
   return {
     core,
     at: now(),

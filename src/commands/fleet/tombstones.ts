@@ -19,10 +19,13 @@ const reason = "PodProtectorLost";
 /** In the Event of one that is no longer in force, whatever the cause (webhook/tombstone-report.ts). */
 const ended = "no longer in force";
 
-/** `present`: UIDs of the PodProtectors that are there. `state`: undefined when it cannot be read. */
+/**
+ * `present`: the PodProtectors that are there; another one under its name ends a tombstone. `state`: undefined when it
+ * cannot be read.
+ */
 export function seenTombstones(
   events: readonly ProtectorEvent[],
-  present: ReadonlySet<string>,
+  present: ReadonlySet<ObjectKey>,
   state: GeneratorState | undefined,
 ): readonly SeenTombstone[] {
   const byUID = Map.groupBy(
@@ -30,8 +33,8 @@ export function seenTombstones(
     ({ uid }) => uid ?? "",
   );
   return Array.from(byUID).flatMap(([uid, ofOne]): SeenTombstone[] => {
-    if (present.has(uid) || (state !== undefined && isLetGo(state, uid))) return [];
     const newest = ofOne.reduce((best, one) => ((one.lastAt ?? 0) >= (best.lastAt ?? 0) ? one : best));
+    if (present.has(newest.protector) || (state !== undefined && isLetGo(state, uid))) return [];
     return newest.message.includes(ended) ? [] : [{ protector: newest.protector, uid, lastAt: newest.lastAt }];
   });
 }

@@ -20,10 +20,14 @@ const uids = (...of: Parameters<typeof seenTombstones>): readonly string[] =>
   seenTombstones(...of).map(({ uid }) => uid);
 
 test("a PodProtector is a tombstone when webhooks say that it is gone, and it is neither there nor let go", () => {
-  const events = [lost("a", 1), lost("b", 1), lost("c", 1), { ...lost("d", 1), reason: "TooFewReplicas" }];
+  const other = { ...lost("b", 1), protector: objectKey("shop", "again") };
+  const events = [lost("a", 1), other, lost("c", 1), { ...lost("d", 1), reason: "TooFewReplicas" }];
   const state = decodeGeneratorState({ data: { "uid.c": "torn down" } });
-  assert.deepEqual(uids(events, new Set(["b"]), state), ["a"]);
-  assert.deepEqual(uids(events, new Set(["b"]), undefined), ["a", "c"]);
+  // Another one under its name is in its place.
+  const present = new Set([objectKey("shop", "again")]);
+  assert.deepEqual(uids(events, present, state), ["a"]);
+  assert.deepEqual(uids(events, present, undefined), ["a", "c"]);
+  assert.deepEqual(uids(events, new Set(), state), ["a", "b"]);
 });
 
 test("the newest word of a webhook counts", () => {
