@@ -1,12 +1,11 @@
 /** What a person can do about a refusal: commands that work, the mildest first. */
-import { annotations, finalizer, overrides, sourceLabels } from "../../api/v1alpha1/names.ts";
+import { annotations, overrides } from "../../api/v1alpha1/names.ts";
 import { type RefusingVerdict, type Verdict } from "../../accounting/reserve/reservation.ts";
 import { assertNever } from "../../util/assert.ts";
-import { holds, type Standing } from "../fleet/standing.ts";
+import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
+import { type Standing } from "../fleet/standing.ts";
+import { shellWord } from "../text/shell.ts";
 import { type AskedPod } from "./judged.ts";
-
-/** `kubectl rollout restart` makes the new pod first, so that the old one may go. */
-const restartable: ReadonlySet<string> = new Set(["Deployment"]);
 
 export interface Advice {
   readonly text: string;
@@ -63,35 +62,42 @@ function silenceWays(cells: readonly string[], program: string): readonly Advice
     { text: `look after the aggregator of cell ${cells.join(", ")}: whether it runs and reaches both clusters` },
     {
       text: "only if nothing else takes pods away there, keep its last counts in force",
-      command: `${program} cells keep ${cell} --for 2h`,
+      command: `${program} cells keep ${shellWord(cell)} --for 2h`,
     },
-    { text: "if that cluster is gone for good, retire the cell", command: `${program} cells forget ${cell}` },
+    {
+      text: "if that cluster is gone for good, retire the cell",
+      command: `${program} cells forget ${shellWord(cell)}`,
+    },
   ];
 }
 
 function floorWays({ protector, namespace, available, promised }: Standing, program: string): readonly Advice[] {
-  const { labels = {}, finalizers = [], name: own } = protector.metadata;
-  const kind = labels[sourceLabels.kind];
-  const name = labels[sourceLabels.name];
+  const own = shellWord(protector.metadata.name);
+  const inNamespace = `kubectl -n ${shellWord(namespace)}`;
   const wait = { text: "wait until more pods are available, or scale the workload up" };
-  if (kind === undefined || name === undefined || !finalizers.includes(finalizer)) {
-    const command = `kubectl -n ${namespace} edit podprotector ${own}`;
-    return [wait, { text: "lower spec.minAvailable, in the core", command }];
+  const owner = floorOwnerOf(protector);
+  // Of a hand-made one that follows workloads the generator sets the floor, by fields of the PodProtector.
+  const [kind = "", ...place] = owner?.name.split(" ") ?? [];
+  if (owner === undefined || kind === "PodProtector") {
+    const fields = owner?.fields ?? "spec.minAvailable";
+    return [
+      wait,
+      { text: `lower the floor by ${fields}, in the core`, command: `${inNamespace} edit podprotector ${own}` },
+    ];
   }
-  const resource = kind.toLowerCase();
-  if (holds(protector, "Dangling")) {
-    const command = `${program} release ${namespace}/${own}`;
-    return [{ text: `create ${kind} ${name} again; or if it is gone for good, let the floor go`, command }];
+  if (owner.hasVanished) {
+    const command = `${program} release ${shellWord(namespace)}/${own}`;
+    return [{ text: `create ${owner.name} again; or if it is gone for good, let the floor go`, command }];
   }
+  const workload = `${shellWord(kind.toLowerCase())} ${shellWord(place.join(" ").replace(/^[^/]*\//, ""))}`;
   // One fewer than there are, however far below the floor that is. Only one of the two annotations may be there.
   const floor = Math.max(0, available - promised - 1);
   const change = `${overrides.minAvailable}=${floor} ${overrides.maxUnavailable}-`;
   const lower = {
     text: `let one go: lower the floor to ${floor} in the core, and take the annotation off again afterwards`,
-    command: `kubectl -n ${namespace} annotate ${resource} ${name} ${change} --overwrite`,
+    command: `${inNamespace} annotate ${workload} ${change} --overwrite`,
   };
-  if (!holds(protector, "Undrainable")) return [wait, lower];
-  const restart = `kubectl -n ${namespace} rollout restart ${resource} ${name}`;
-  const replace = { text: "replace its pods one after the other", command: restart };
-  return restartable.has(kind) ? [replace, lower] : [lower];
+  if (!owner.isUndrainable) return [wait, lower];
+  const { restart } = owner;
+  return restart === undefined ? [lower] : [{ text: "replace its pods one after the other", command: restart }, lower];
 }

@@ -24,6 +24,7 @@ import { type CoreLook, lookAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
 import { ageText } from "../text/age.ts";
 import { wrapped } from "../text/wrap.ts";
+import { shellWord } from "../text/shell.ts";
 import { jsonText } from "../text/json.ts";
 import { carryOut, type Change, dryRunOption } from "./change.ts";
 import { readUntil } from "./duration.ts";
@@ -108,7 +109,7 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
         write(`${wrapped(printable(line), terminal.columns, "    ").join("\n")}\n`);
       }
       if (ofCause.length > namedMax) write(`  and ${ofCause.length - namedMax} more\n`);
-      write(`  to let them pass: ${program} approve '${printable(cause)}' --reason WHY\n`);
+      write(`  to let them pass: ${program} approve ${shellWord(printable(cause))} --reason WHY\n`);
     }
   }
   return { exitCode };

@@ -8,7 +8,8 @@ import { type Standing } from "../../../../src/commands/fleet/standing.ts";
 const cells = [{ cellID: "w1" }, { cellID: "w2", silentForMs: 240_000 }];
 
 function standing(kind: string | undefined, ...conditions: readonly string[]): Standing {
-  const labels = kind === undefined ? {} : { [sourceLabels.kind]: kind, [sourceLabels.name]: "web" };
+  const source = { [sourceLabels.kind]: kind, [sourceLabels.group]: "apps", [sourceLabels.name]: "web" };
+  const labels = kind === undefined ? {} : source;
   const metadata = { name: "own", namespace: "shop", labels, finalizers: kind === undefined ? [] : [finalizer] };
   const status = { conditions: conditions.map((type) => ({ type, status: "True" })) };
   return {
@@ -16,7 +17,7 @@ function standing(kind: string | undefined, ...conditions: readonly string[]): S
     name: "own",
     available: 3,
     promised: 1,
-    protector: { metadata, status },
+    protector: { metadata, spec: {}, status },
     figures: { cells },
   } as unknown as Standing;
 }
@@ -64,4 +65,19 @@ test("what is promised is waited for, and so are counts", () => {
   assert.match(textOf(standing("Deployment"), { kind: "retry", cause: "unconfirmed" }), /^wait: what is promised/);
   const pending = textOf(standing("Deployment"), { kind: "counts-pending", awaited: ["w1"] });
   assert.match(pending, /^wait for the aggregator of cell w1, .*\|podseidon cells list$/);
+});
+
+test("a workload is named as kubectl takes it, and hostile names mean nothing to a shell", () => {
+  const of = standing("Deployment");
+  const custom = { ...of.protector.metadata, labels: { ...of.protector.metadata.labels } } as {
+    labels: Record<string, string>;
+  };
+  custom.labels[sourceLabels.group] = "apps.kruise.io";
+  custom.labels[sourceLabels.kind] = "CloneSet";
+  custom.labels[sourceLabels.name] = "web; reboot";
+  const protector = { ...of.protector, metadata: custom } as unknown as Standing["protector"];
+  const text = textOf({ ...of, protector }, { kind: "rejected" });
+  assert.match(text, /annotate cloneset\.apps\.kruise\.io 'web; reboot' podseidon/);
+  const silent = { ...of, figures: { cells: [{ cellID: "$(reboot)", silentForMs: 1 }] } } as unknown as Standing;
+  assert.match(textOf(silent, { kind: "cell-silent" }), /cells keep '\$\(reboot\)' --for 2h/);
 });

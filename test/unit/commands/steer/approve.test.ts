@@ -42,7 +42,7 @@ test("approve lists what is held, by which cause, and how to let it pass", async
   const { exitCode, stdout } = await fleet.run("approve");
   assert.equal(exitCode, 1);
   assert.match(stdout, /^namespace\/shop: 2 changes held for 1 m 00 s\n {2}shop\/api: Deployment web asks to release/);
-  assert.match(stdout, /\n {2}to let them pass: podseidon approve 'namespace\/shop' --reason WHY\n/);
+  assert.match(stdout, /\n {2}to let them pass: podseidon approve namespace\/shop --reason WHY\n/);
   for (const line of stdout.split("\n")) assert(line.length <= 80, line);
   const json = JSON.parse((await fleet.run("approve", "-o", "json")).stdout) as {
     cores: { held: { cause: string; protectors: string[] }[] }[];
