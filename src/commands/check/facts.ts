@@ -67,6 +67,8 @@ export interface ClockFacts {
 
 export interface CoreFacts {
   readonly name: string;
+  /** Its API server, to anything at all. */
+  readonly answers: Reading<unknown>;
   readonly clock: Reading<ClockFacts>;
   /** The CustomResourceDefinition as it is; undefined = it is gone. */
   readonly definition: Reading<unknown>;
@@ -122,6 +124,8 @@ export interface WorkerFacts {
   readonly name: string;
   /** A person has said that it is this cell. */
   readonly isNamed: boolean;
+  /** Its API server, to anything at all. */
+  readonly answers: Reading<unknown>;
   readonly clock: Reading<ClockFacts>;
   /** UID of its namespace kube-system. */
   readonly clusterUID: Reading<string>;

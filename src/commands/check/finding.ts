@@ -24,6 +24,7 @@ export type CheckID =
   | "certificate"
   | "change-held"
   | "client-certificate"
+  | "cluster"
   | "clock"
   | "counts-pending"
   | "crd"

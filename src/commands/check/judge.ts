@@ -1,7 +1,7 @@
 /** All findings about a fleet, in the order in which people read them. Pure: facts in, groups of findings out. */
 import { type EpochMicros } from "../../util/clock.ts";
 import { type CoreFacts, type Facts, type WorkerFacts } from "./facts.ts";
-import { type Finding, type Group, unchecked } from "./finding.ts";
+import { fail, type Finding, type Group, unchecked } from "./finding.ts";
 import { cellFindings } from "./findings/cells.ts";
 import { certificateFindings } from "./findings/certificates.ts";
 import { clockFindings } from "./findings/clocks.ts";
@@ -37,7 +37,20 @@ export function judge(facts: Facts): readonly Group[] {
 
 const noWorkers = unchecked("worker", "worker clusters", "give each by --worker CELL=CONTEXT");
 
+/** Of a cluster about which nothing can be found out, and that alone. */
+function silence({ name, answers }: Pick<CoreFacts, "name" | "answers">): readonly Finding[] | undefined {
+  if (answers.ok) return undefined;
+  return [
+    fail("cluster", `${name} does not answer: ${answers.why}`, {
+      cure: "look at its API server, the way to it, and the context of your kubeconfig",
+      page: "docs/commands.md#which-clusters",
+    }),
+  ];
+}
+
 function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
+  const silent = silence(core);
+  if (silent !== undefined) return silent;
   const { productVersion, systemNamespace } = facts;
   const now = coreNow(core, facts);
   const observer = core.heartbeats.ok ? core.heartbeats.value.observer : undefined;
@@ -52,6 +65,8 @@ function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
 }
 
 function workerFindings(worker: WorkerFacts, facts: Facts): readonly Finding[] {
+  const silent = silence(worker);
+  if (silent !== undefined) return silent;
   const { cores, workers } = facts;
   const others = new Map(workers.filter((other) => other !== worker).map((other) => [other.name, other]));
   const { reported, configured } = cellsOf(worker, cores);

@@ -1,4 +1,4 @@
-/** The clock of an API server, beside that of this machine. */
+/** Whether an API server answers at all, and its clock beside that of this machine. */
 import { type KubeClient } from "../../../kube/kube-client.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 import { type ClockFacts, type Reading } from "../facts.ts";
@@ -10,14 +10,21 @@ const resource = { group: "", version: "v1", resource: "version" };
 /** Times of HTTP have whole seconds, so the answer was half a second later on average. */
 const halfSecond = 500_000;
 
-export async function readClock(client: KubeClient, reader: Reader): Promise<Reading<ClockFacts>> {
+export interface Greeting {
+  /** Not ok = nobody answers there, or knows us. */
+  readonly answers: Reading<unknown>;
+  readonly clock: Reading<ClockFacts>;
+}
+
+export async function readGreeting(client: KubeClient, reader: Reader): Promise<Greeting> {
   const { clock } = reader;
   let server: EpochMicros | undefined;
   const before = clock.epochMicros();
-  const answer = await readInTime({ cluster: client.cluster, verb: "get", resource }, reader, (signal) =>
+  const answers = await readInTime({ cluster: client.cluster, verb: "get", resource }, reader, (signal) =>
     client.request({ method: "GET", path, onServerTime: (time) => void (server = time), signal }),
   );
-  if (server === undefined) return answer.ok ? { ok: false, why: "its answers have no time" } : answer;
+  if (server === undefined)
+    return { answers, clock: answers.ok ? { ok: false, why: "its answers have no time" } : answers };
   const own = ((before + clock.epochMicros()) / 2) as EpochMicros;
-  return { ok: true, value: { server: (server + halfSecond) as EpochMicros, own } };
+  return { answers, clock: { ok: true, value: { server: (server + halfSecond) as EpochMicros, own } } };
 }

@@ -12,7 +12,7 @@ import { events, listProtectorEvents } from "../../fleet/refusals.ts";
 import { deployments } from "../../fleet/replicas.ts";
 import { type CertificateEvent, type CoreFacts, type Reading, type RightFacts } from "../facts.ts";
 import { cellRights, coreRights, listAccounts, type NeededRight, reviewRights, reviews } from "./account-rights.ts";
-import { readClock } from "./clock.ts";
+import { readGreeting } from "./clock.ts";
 import { type Reader, readInTime } from "./deadline.ts";
 import { listDeployments } from "./deployments.ts";
 import { listHeartbeats, readLease } from "./leases.ts";
@@ -31,6 +31,7 @@ export async function readCore(
   const cluster = client.cluster;
   const system = { namespace: systemNamespace };
   const state = { verb: "get", resource: configMaps, ...system, name: generatorStateName } as const;
+  const greeting = readGreeting(client, reader);
   const heartbeats = readInTime({ cluster, verb: "list", resource: leases, ...system }, reader, (signal) =>
     listHeartbeats(client, systemNamespace, signal),
   );
@@ -40,7 +41,8 @@ export async function readCore(
   return {
     name,
     ...(await settled({
-      clock: readClock(client, reader),
+      answers: greeting.then(({ answers }) => answers),
+      clock: greeting.then(({ clock }) => clock),
       definition: readDefinition(client, reader),
       protectors: readInTime(
         { cluster, verb: "list", resource: podProtectors },

@@ -15,7 +15,7 @@ import {
   reviews,
   webhookWorkerRights,
 } from "./account-rights.ts";
-import { readClock } from "./clock.ts";
+import { readGreeting } from "./clock.ts";
 import { type Reader, readInTime } from "./deadline.ts";
 import { listDeployments } from "./deployments.ts";
 import { readServed } from "./served-certificate.ts";
@@ -39,8 +39,8 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
   const { name, isNamed, client, systemNamespace } = question;
   const { cluster } = client;
   const system = { namespace: systemNamespace };
-  const [clock, clusterUID, entries, deployed] = await Promise.all([
-    readClock(client, reader),
+  const [greeting, clusterUID, entries, deployed] = await Promise.all([
+    readGreeting(client, reader),
     readClusterUID(client, reader),
     readInTime({ cluster, verb: "list", resource: webhookConfigurations }, reader, (signal) =>
       listEntries(client, signal),
@@ -55,7 +55,7 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
     readServedAll(entries, reader),
     readRights(client, systemNamespace, settings, reader),
   ]);
-  return { name, isNamed, clock, clusterUID, entries, deployments: deployed, gates, served, rights };
+  return { name, isNamed, ...greeting, clusterUID, entries, deployments: deployed, gates, served, rights };
 }
 
 /** Tells clusters apart. */

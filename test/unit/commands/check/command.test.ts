@@ -215,8 +215,9 @@ test("a cluster that does not answer is given up after seconds, and named", () =
     const started = fleet.clock.monotonicMs();
     const running = fleet.run("check");
     for (let round = 0; round < 12; round += 1) await fleet.clock.advance(1_000);
-    const { stdout } = await running;
-    assert.match(stdout, /core gave no answer within 2 s/);
+    const { stdout, exitCode } = await running;
+    assert.match(stdout, /FAIL {2}core does not answer: core gave no answer within 2 s/);
+    assert.equal(exitCode, 1);
     assert.ok(fleet.clock.monotonicMs() - started <= 12_000);
   }));
 

@@ -218,8 +218,10 @@ test("what cannot be read is said to be unchecked, and never to be in order", ()
   const noWorker = Object.fromEntries(Object.keys(first).map((key) => [key, unread])) as unknown as WorkerFacts;
   const groups = judge(
     facts({
-      cores: [{ ...nothing, name: "core" }],
-      workers: [{ ...noWorker, name: "worker-1", isNamed: true, gates: new Map(), served: new Map() }],
+      cores: [{ ...nothing, name: "core", answers: read({}) }],
+      workers: [
+        { ...noWorker, name: "worker-1", isNamed: true, answers: read({}), gates: new Map(), served: new Map() },
+      ],
     }),
   );
   const levels = new Set(groups.flatMap(({ findings }) => findings.map(({ level }) => level)));
@@ -246,4 +248,11 @@ test("a cluster that is core and worker at once has one group for each part", ()
   assert.deepEqual(said(groups), []);
   const rights = read([{ account: "podseidon-aggregator", right: "list pods", isGranted: false }]);
   assert.deepEqual(saidOf({ workers: [{ ...own, rights }, second] }), ["fail right"]);
+});
+
+test("a cluster that does not answer is a failure, and nothing else is said of it", () => {
+  assert.deepEqual(saidOf({ workers: [first, { ...second, answers: unread, clock: unread }] }), [
+    "fail cluster",
+    "unchecked clock",
+  ]);
 });

@@ -90,6 +90,7 @@ export function core(fields: Partial<CoreFacts> = {}): CoreFacts {
   const lease = { holder: "g", renewedAt: before(2), writtenAt: before(2) };
   return {
     name: "core",
+    answers: read({}),
     clock: read({ server: now, own: now }),
     definition: read(ownDefinition()),
     protectors: read({ valid: [protector("api")], invalid: [] }),
@@ -127,6 +128,7 @@ export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerF
   return {
     name,
     isNamed: true,
+    answers: read({}),
     clock: read({ server: now, own: now }),
     clusterUID: read(`uid-${name}`),
     entries: read([entry({ url }), entry({ url, name: "scheduler.podseidon.kubewharf.io", isMain: false })]),
