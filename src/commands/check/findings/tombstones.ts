@@ -4,26 +4,22 @@ import { seenTombstones } from "../../fleet/tombstones.ts";
 import { type CoreFacts } from "../facts.ts";
 import { agoText, type Finding, unchecked, warn } from "../finding.ts";
 
-/** Those whose name is taken again are no longer in force (docs/webhook.md#tombstones). */
 export function tombstoneFindings(core: CoreFacts, now: EpochMicros): readonly Finding[] {
   const { protectorEvents, generatorState, protectors } = core;
   if (!protectorEvents.ok) return [unchecked("tombstone", "PodProtectors that are gone", protectorEvents.why)];
   if (!protectors.ok) return [unchecked("tombstone", "PodProtectors that are gone", protectors.why)];
-  const { valid } = protectors.value;
-  const [uids, keys] = [new Set(valid.map(({ uid }) => uid)), new Set(valid.map(({ key }) => key))];
+  const present = new Set(protectors.value.valid.map(({ key }) => key));
   const state = generatorState.ok ? generatorState.value : undefined;
-  return seenTombstones(protectorEvents.value, uids, state)
-    .filter(({ protector }) => !keys.has(protector))
-    .map(({ protector, lastAt }) =>
-      warn(
-        "tombstone",
-        `${protector} is gone without having been released, so webhooks keep it in force ` +
-          `(said ${agoText(now, lastAt)} ago)`,
-        {
-          cure: "make it again, or let it go",
-          command: `podseidon release ${protector}`,
-          page: "docs/webhook.md#tombstones",
-        },
-      ),
-    );
+  return seenTombstones(protectorEvents.value, present, state).map(({ protector, lastAt }) =>
+    warn(
+      "tombstone",
+      `${protector} is gone without having been released, so webhooks keep it in force ` +
+        `(said ${agoText(now, lastAt)} ago)`,
+      {
+        cure: "make it again, or let it go",
+        command: `podseidon release ${protector}`,
+        page: "docs/webhook.md#tombstones",
+      },
+    ),
+  );
 }
