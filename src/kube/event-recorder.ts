@@ -40,6 +40,8 @@ export interface EventRecorderOptions {
   readonly client: KubeClient;
   /** For `source.component`: "podseidon-webhook". */
   readonly component: string;
+  /** Default: one a second, and 25 at once. */
+  readonly rate?: EventRate;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
@@ -47,16 +49,22 @@ export interface EventRecorderOptions {
 }
 
 const eventResource = { group: "", version: "v1", resource: "events" } as const;
+/** Writes a second on average, and at once after a quiet time. */
+interface EventRate {
+  readonly qps: number;
+  readonly burst: number;
+}
+
 /** As many as client-go remembers; some hundred bytes each. */
-const seriesMax = 4096;
+export const seriesMax = 4096;
 /**
  * Events are for people: a mass incident must not keep the API server busy. client-go allows bursts of 25 as well.
  */
-const rate = { qps: 1, burst: 25 };
+const defaultRate: EventRate = { qps: 1, burst: 25 };
 /** An Event that waited longer than this is of no use any more. At most 25 + 60 Events wait or are being sent. */
 const rateWaitMsMax = 60_000;
 /** After this long a repetition gets a new Event (client-go aggregates for 10 minutes). */
-const seriesMaxAgeMs = 600_000;
+export const seriesMaxAgeMs = 600_000;
 const messageLengthMax = 1_024;
 const timeoutMs = 5_000;
 
@@ -91,7 +99,7 @@ class Recorder implements EventRecorder {
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
-    this.#bucket = createTokenBucket(rate, options.clock);
+    this.#bucket = createTokenBucket(options.rate ?? defaultRate, options.clock);
     this.#dropped = options.metrics.counter(
       "kube_events_dropped_total",
       "Kubernetes Events that were not written, by reason",

@@ -8,7 +8,6 @@
 import { type Config, type WorkerClientProvider } from "../config/index.ts";
 import { labels } from "../api/v1alpha1/names.ts";
 import { CellLeases } from "../kube/cell-leases/index.ts";
-import { createEventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { podProtectors } from "../kube/resources.ts";
@@ -24,6 +23,7 @@ import { createCertificateEvents } from "./certificate-events.ts";
 import { type ConnectedCore, connectCores } from "./cores.ts";
 import { createNamespaceInformer } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
+import { createWebhookRecorders, recordersByCore } from "./webhook-recorders.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */
 const connectionsMax = 5_000;
@@ -60,7 +60,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
         new Map(cores.map(({ name, namespaces: labelled }) => [name, labelled])),
       ),
     },
-    events: new Map(cores.map(({ name, events }) => [name, events])),
+    ...recordersByCore(cores),
     requiresPodName: (cellID) =>
       config.requiresPodName.when === "always" ||
       (config.requiresPodName.when === "by-cell" && config.requiresPodName.byCellFilter.has(cellID)),
@@ -69,14 +69,14 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   });
 
   tellWhenSynced(cores, logger);
-  const informers = cores.map(({ name, informer, namespaces: labelled, events, cells }) => {
+  const informers = cores.map(({ name, informer, namespaces: labelled, closeEvents, cells }) => {
     // Upstream's name ends with the name of the source, which is empty for the only one.
     const component = `podprotector-indexed-informer-${cores.length === 1 ? "" : name}`;
     health.register(`${component}/informers-synced`, () => unreadyReasons.get(name)?.());
     health.register(`${component}/silent-cells-decided`, () => cells.undecidedReason());
     return createBackground(component, async (signal) => {
       await Promise.all([informer.run(signal), labelled?.run(signal), cells.run(signal)]);
-      events.close();
+      closeEvents();
     });
   });
   health.register("webhook-reviews", overloadReason);
@@ -128,12 +128,7 @@ function ofCore(runtime: Runtime, core: ConnectedCore, logger: Logger) {
       label: labels.coreUnavailablePolicy,
       logger: logger.with({ core: name }),
     }),
-    events: createEventRecorder({
-      ...runtime,
-      logger: logger.with({ core: name }),
-      client,
-      component: "podseidon-webhook",
-    }),
+    ...createWebhookRecorders(runtime, core, logger.with({ core: name })),
     cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
   };
 }

@@ -11,12 +11,14 @@ import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
 import { type Rng } from "../util/rng.ts";
 import { DecisionReport } from "./decide/decision-report.ts";
+import { DeveloperEvents, type DeveloperRecorders } from "./decide/developer-events.ts";
 import { Handler } from "./decide/handler.ts";
 import { HeldReviews } from "./decide/held-reviews.ts";
 import { LostNodes } from "./decide/lost-nodes.ts";
 import { PodCells } from "./decide/pod-cell.ts";
 import { PodReads } from "./decide/pod-reads.ts";
 import { ProtectorEvents } from "./decide/protector-events.ts";
+import { RefusedCallers } from "./decide/refused-callers.ts";
 import { SeveralProtectors } from "./decide/several-protectors.ts";
 import { ShadowReport } from "./decide/shadow-report.ts";
 import { type WorkerClients } from "./decide/subject.ts";
@@ -85,6 +87,8 @@ export interface WebhookOptions {
   readonly coreUnavailable: CoreUnavailable;
   /** For Events on PodProtectors, by core; a core without one gets none. */
   readonly events: ReadonlyMap<string, EventRecorder>;
+  /** For Events where developers look, by core; a core without them gets none. */
+  readonly developerEvents: ReadonlyMap<string, DeveloperRecorders>;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
@@ -101,7 +105,11 @@ export interface Webhook extends WebhookApp {
 export function createWebhook(options: WebhookOptions): Webhook {
   const knownCells = new KnownCells(options.allowedCells);
   const metrics = createWebhookMetrics(options.metrics, knownCells);
-  const events = new ProtectorEvents(options.events);
+  const events = new ProtectorEvents({
+    recorders: options.events,
+    callers: new RefusedCallers(options.clock),
+    developers: new DeveloperEvents(options.developerEvents),
+  });
   const reservations = createReservations(options, metrics);
   const sources = options.cores.map((core) =>
     createSource(core, options, { reservations, metrics, events, knownCells }),

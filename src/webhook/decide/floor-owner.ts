@@ -2,7 +2,7 @@
  * Whose fields set the floor of a PodProtector, so that a refusal can say what to change and where
  * (docs/refusals.md#too-few-replicas). A generated PodProtector is never to be edited: the generator undoes that.
  */
-import { asList, fieldsOf } from "../../api/json.ts";
+import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
 import { finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
@@ -57,11 +57,28 @@ function restartOf(namespace: string, name: string): string | undefined {
   return `kubectl -n ${namespace} rollout restart deployment ${name}`;
 }
 
-/** The label may hold a shortened name. `ownerReferences` is not checked when an object is read. */
+/** The workload that a generated PodProtector stands for, as an Event refers to it; undefined = none that is known. */
+export function workloadOf(
+  protector: PodProtector,
+): { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string } | undefined {
+  const { labels = {}, finalizers = [], ownerReferences } = protector.metadata;
+  const { [sourceLabels.kind]: kind, [sourceLabels.group]: group = "" } = labels;
+  if (kind === undefined || !finalizers.includes(finalizer)) return undefined;
+  const { apiVersion, name, uid } = ownerOf(ownerReferences, kind, group) ?? {};
+  if (typeof apiVersion !== "string" || typeof name !== "string" || typeof uid !== "string") return undefined;
+  return { apiVersion, kind, name, uid };
+}
+
+/** The label may hold a shortened name. */
 function wholeNameOf(ownerReferences: unknown, kind: string, group: string): string | undefined {
+  const owner = ownerOf(ownerReferences, kind, group);
+  return typeof owner?.["name"] === "string" ? owner["name"] : undefined;
+}
+
+/** `ownerReferences` is not checked when an object is read. */
+function ownerOf(ownerReferences: unknown, kind: string, group: string): Json | undefined {
   const start = group === "" ? "" : `${group}/`;
-  const owner = asList(ownerReferences)
+  return asList(ownerReferences)
     .map(fieldsOf)
     .find((one) => one["kind"] === kind && String(one["apiVersion"]).startsWith(start));
-  return typeof owner?.["name"] === "string" ? owner["name"] : undefined;
 }

@@ -193,7 +193,7 @@ export class Handler {
     if (unsynced !== undefined) return notSynced(unsynced.core.name);
     if (decision.kind !== "refused") return decision;
     if (lostNode !== undefined) return this.#keepOrLetGo(decision, judges, asked);
-    this.#options.events.refused(decision, judges.found, deletion);
+    this.#options.events.refused(decision, judges.found, deletion, asked.caller.user);
     return decision;
   }
 
@@ -258,7 +258,7 @@ export class Handler {
     const leftMs = lostNodes.refused(deletion.cellID, lostNode, caller.unidentifiedPeer);
     if (leftMs > 0) {
       const refusal = withLostNode(decision, lostNode, leftMs);
-      events.refused(refusal, match.found, deletion);
+      events.refused(refusal, match.found, deletion, caller.user);
       return refusal;
     }
     events.letGo(decision, match.found, deletion);

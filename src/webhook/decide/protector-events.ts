@@ -1,6 +1,7 @@
 /**
- * Kubernetes Events on the PodProtectors: what was refused, and which objects are invalid or gone. No answer waits for
- * an Event; the recorder aggregates, limits the rate and drops what does not fit.
+ * Kubernetes Events on the PodProtectors: what was refused and to whom, and which objects are invalid or gone. What was
+ * refused is also told where developers look (developer-events.ts). No answer waits for an Event; the recorder
+ * aggregates, limits the rate and drops what does not fit.
  */
 import { noCellID } from "../../api/cell-id.ts";
 import { partsOf } from "../../api/object-key.ts";
@@ -10,29 +11,41 @@ import { definitionName } from "../../kube/protector-definition.ts";
 import { type Deletion } from "../deletion.ts";
 import { type Protector } from "../protector/protector.ts";
 import { type Cause, type Refused } from "./decision.ts";
+import { type DeveloperEvents } from "./developer-events.ts";
 import { lostNodeText } from "./lost-nodes.ts";
+import { type RefusedCallers } from "./refused-callers.ts";
 import { type Tombstone } from "../protector/tombstone.ts";
 
-export class ProtectorEvents {
+export interface ProtectorEventsOptions {
   /** By core. */
-  readonly #recorders: ReadonlyMap<string, EventRecorder>;
+  readonly recorders: ReadonlyMap<string, EventRecorder>;
+  readonly callers: RefusedCallers;
+  readonly developers: DeveloperEvents;
+}
 
-  constructor(recorders: ReadonlyMap<string, EventRecorder>) {
-    this.#recorders = recorders;
+export class ProtectorEvents {
+  readonly #options: ProtectorEventsOptions;
+
+  constructor(options: ProtectorEventsOptions) {
+    this.#options = options;
   }
 
-  /** On each of `protectors` that the causes of the refusal name. */
-  refused(refusal: Refused, protectors: readonly Protector[], deletion: Deletion): void {
-    const what = whatIsAsked(deletion);
-    for (const [protector, cause] of named(refusal, protectors))
-      this.#warn(protector, cause.reason, `${what} refused: ${cause.message}`);
+  /** On each of `protectors` that the causes of the refusal name, with the callers so far. */
+  refused(refusal: Refused, protectors: readonly Protector[], deletion: Deletion, caller: string): void {
+    const { callers, developers } = this.#options;
+    const last = `last: ${whatIsAsked(deletion)}`;
+    for (const [protector, { reason, message }] of named(refusal, protectors)) {
+      const who = callers.refused(protector, reason, caller);
+      this.#warn(protector, reason, `${who}; ${last}: ${message}`);
+      developers.refused(protector, deletion, { who, last, message });
+    }
   }
 
   /** The same for what is let go after all, because its Node object has been gone for so long. */
   letGo(refusal: Refused, protectors: readonly Protector[], deletion: Deletion): void {
     const what = whatIsAsked(deletion);
     for (const [protector, cause] of named(refusal, protectors))
-      this.#warn(protector, "OrphanLetGo", `${what} let go after --orphaned-pod-grace, although: ${cause.message}`);
+      this.#warn(protector, "OrphanLetGo", `${what}, let go after --orphaned-pod-grace, although: ${cause.message}`);
   }
 
   /** What it would have refused if it were not in shadow. One Event with a count for each operation and caller. */
@@ -54,18 +67,18 @@ export class ProtectorEvents {
   /** The CRD of the core is lost. */
   definitionLost(core: string, message: string): void {
     const regarding = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: definitionName };
-    this.#recorders.get(core)?.record(regarding, "Warning", "PodProtectorCRDLost", message);
+    this.#options.recorders.get(core)?.record(regarding, "Warning", "PodProtectorCRDLost", message);
   }
 
   #warn({ core, key, uid: present }: Protector, reason: string, message: string, uid = present, series = ""): void {
     const regarding = { apiVersion, kind: "PodProtector", ...partsOf(key), uid };
-    this.#recorders.get(core.name)?.record(regarding, "Warning", reason, message, series);
+    this.#options.recorders.get(core.name)?.record(regarding, "Warning", reason, message, series);
   }
 }
 
 function whatIsAsked({ pod, cellID, operation, lostNode }: Deletion): string {
   const where = `pod ${pod.name} in ${cellID === noCellID ? "no cell" : `cell ${JSON.stringify(cellID)}`}`;
-  if (lostNode !== undefined) return `Garbage collection of ${where}, whose ${lostNodeText(lostNode)} is gone,`;
+  if (lostNode !== undefined) return `Garbage collection of ${where}, whose ${lostNodeText(lostNode)} is gone`;
   return `${operation === "delete" ? "Deletion" : "Eviction"} of ${where}`;
 }
 

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createEventRecorder, type ObjectReference } from "../../../src/kube/event-recorder.ts";
+import {
+  createEventRecorder,
+  type EventRecorderOptions,
+  type ObjectReference,
+} from "../../../src/kube/event-recorder.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
@@ -8,7 +12,7 @@ import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createCountingMetrics } from "./counting-metrics.ts";
 import { createScriptedKubeClient } from "./scripted-kube-client.ts";
 
-function setUp() {
+function setUp(options: Partial<EventRecorderOptions> = {}) {
   const clock = createVirtualClock();
   const client = createScriptedKubeClient();
   client.onRequest = () => ({});
@@ -20,6 +24,7 @@ function setUp() {
     rng: createSeededRng(1),
     logger: silentLogger,
     metrics,
+    ...options,
   });
   return { clock, client, metrics, recorder };
 }
@@ -49,6 +54,15 @@ test("an Event names the object, and repetitions raise its count", async () => {
   assert.deepEqual(body["source"], { component: "podseidon-test" });
   assert.equal(patch?.path, `/api/v1/namespaces/team/events/${body.metadata.name}`);
   assert.deepEqual(patch?.body, { count: 2, message: "still none", lastTimestamp: "2026-01-01T00:00:05Z" });
+});
+
+test("a recorder writes no faster than the rate that it was given", async () => {
+  const { clock, client, recorder } = setUp({ rate: { qps: 0.2, burst: 2 } });
+  for (let pod = 0; pod < 10; pod++) recorder.record(protector(`p${pod}`), "Warning", "Refused", "no quota");
+  await clock.advance(0);
+  assert.equal(client.requests.length, 2);
+  await clock.advance(20_000);
+  assert.equal(client.requests.length, 6);
 });
 
 test("a flood about one object is a few writes, whose count is right at the end", async () => {

@@ -4,11 +4,14 @@ import { objectKey } from "../../../src/api/object-key.ts";
 import { type EventRecorder } from "../../../src/kube/event-recorder.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { type EpochMicros, type MonotonicMs } from "../../../src/util/clock.ts";
+import { DeveloperEvents } from "../../../src/webhook/decide/developer-events.ts";
 import { ProtectorEvents } from "../../../src/webhook/decide/protector-events.ts";
+import { RefusedCallers } from "../../../src/webhook/decide/refused-callers.ts";
 import { KnownCells } from "../../../src/webhook/known-cells.ts";
 import { createWebhookMetrics } from "../../../src/webhook/metrics.ts";
 import { Protector } from "../../../src/webhook/protector/protector.ts";
 import { TombstoneReport } from "../../../src/webhook/tombstone-report.ts";
+import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createTestCore } from "./support/core.ts";
 import { RecordedLog, RecordedMetrics } from "./support/replica.ts";
 
@@ -25,7 +28,11 @@ function reported() {
     core: "core",
     logger: log,
     metrics: createWebhookMetrics(recorded, new KnownCells(["c1"])),
-    events: new ProtectorEvents(new Map([["core", recorder]])),
+    events: new ProtectorEvents({
+      recorders: new Map([["core", recorder]]),
+      callers: new RefusedCallers(createVirtualClock()),
+      developers: new DeveloperEvents(new Map()),
+    }),
   });
   const protector = new Protector(createTestCore().core, objectKey("ns", "web"), () => {});
   const tombstone = {

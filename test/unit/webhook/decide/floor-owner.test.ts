@@ -5,7 +5,7 @@ import { type Condition, type PodProtector } from "../../../../src/api/v1alpha1/
 import { planFor, protectorTypeMeta } from "../../../../src/generator/source-plan.ts";
 import { deployments } from "../../../../src/sources/deployment.ts";
 import { readSource } from "../../../../src/sources/read-source.ts";
-import { floorOwnerOf } from "../../../../src/webhook/decide/floor-owner.ts";
+import { floorOwnerOf, workloadOf } from "../../../../src/webhook/decide/floor-owner.ts";
 import { cell, deleteReview, pod, protector } from "../support/objects.ts";
 import { world } from "../support/replica.ts";
 
@@ -46,6 +46,17 @@ test("only the names of a Deployment are put into a command", () => {
   assert.equal(floorOwnerOf(generated("web;reboot", { ownerReferences: undefined }))?.restart, undefined);
   const labels = { [sourceLabels.group]: "apps", [sourceLabels.kind]: "StatefulSet", [sourceLabels.name]: "db" };
   assert.equal(floorOwnerOf(generated("web", { labels }))?.restart, undefined);
+});
+
+test("the workload of a generated PodProtector is its owner, by its whole name and UID", () => {
+  assert.deepEqual(workloadOf(generated("web")), {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    name: "web",
+    uid: "d-1",
+  });
+  for (const metadata of [{ labels: {} }, { finalizers: [] }, { ownerReferences: undefined }])
+    assert.equal(workloadOf(generated("web", metadata)), undefined);
 });
 
 test("each kind of source has fields of its own, and a kind that is not known has its spec", () => {

@@ -58,6 +58,7 @@ export const settings = {
   retryJitterMs: 100,
   coreUnavailable: { isLastKnownAllowed: () => false, isUnreadyWhenSilent: () => true, replicas: 1 },
   events: new Map(),
+  developerEvents: new Map(),
 } as const satisfies Partial<WebhookOptions>;
 
 export interface ReplicaOptions extends Partial<WebhookOptions> {

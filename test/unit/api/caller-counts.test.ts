@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CallerTally, formatCallerCounts, parseCallerCounts } from "../../../src/api/caller-counts.ts";
+
+/** `callers`: each as often as its number says. */
+function tallyOf(callers: Readonly<Record<string, number>>): CallerTally {
+  const tally = new CallerTally();
+  for (const [caller, count] of Object.entries(callers)) for (let i = 0; i < count; i += 1) tally.add(caller);
+  return tally;
+}
+const textOf = (callers: Readonly<Record<string, number>>, elapsedMs = 0): string =>
+  formatCallerCounts(tallyOf(callers).counts(elapsedMs));
+
+test("callers are named with their counts, those with the most first", () => {
+  assert.equal(
+    textOf({ alice: 11, "system:serviceaccount:fed:runaway": 240 }, 59_001),
+    "Refused 251 deletions in 60 s (by system:serviceaccount:fed:runaway 240, alice 11)",
+  );
+  assert.equal(textOf({ alice: 1 }), "Refused 1 deletion in 1 s (by alice 1)");
+});
+
+test("five callers are named, and the others are counted together", () => {
+  const callers = { a: 9, b: 8, c: 7, d: 6, e: 5, f: 2, g: 1 };
+  assert.equal(textOf(callers, 1_000), "Refused 38 deletions in 1 s (by a 9, b 8, c 7, d 6, e 5, others 3)");
+});
+
+test("of any number of callers the memory and the text are bounded", () => {
+  const tally = new CallerTally();
+  for (let index = 0; index < 10_000; index += 1) tally.add(`${"x".repeat(1_000)}${index}`);
+  for (let index = 0; index < 10_000; index += 1) tally.add(`caller-${index}`);
+  const counts = tally.counts(5_000);
+  assert.equal(counts.total, 20_000);
+  assert.equal(counts.callers.length, 5);
+  assert.equal(
+    counts.callers.reduce((sum, { count }) => sum + count, counts.others),
+    20_000,
+  );
+  assert.ok(formatCallerCounts(counts).length < 700);
+});
+
+test("a name that is no plain word is quoted, and shows nothing that a terminal would act on", () => {
+  assert.equal(
+    textOf({ 'a", b 7): "x': 2, others: 1, "jürgen (CN=x)": 1, "red\u001b[31m": 1 }),
+    'Refused 5 deletions in 1 s (by "a?, b 7): ?x" 2, "others" 1, "jürgen (CN=x)" 1, "red?[31m" 1)',
+  );
+});
+
+test("what was written is read again, whatever follows it", () => {
+  for (const callers of [
+    { alice: 1 },
+    { "system:node:n-1.example": 3, "kubernetes-admin": 2 },
+    { a: 9, b: 8, c: 7, d: 6, e: 5, f: 2, others: 1 },
+    { "Jane Doe, admins 3": 2, 'quote"': 1, "": 1 },
+  ]) {
+    const counts = tallyOf(callers).counts(61_000);
+    assert.deepEqual(parseCallerCounts(`${formatCallerCounts(counts)}; last: Deletion of pod p (by eve 9)`), counts);
+  }
+});
+
+test("another text is none of a refusal", () => {
+  for (const text of [
+    "",
+    "It is invalid, so pod deletions are denied",
+    "Refused 2 deletions in 3 s (by alice 2",
+    "Refused 2 deletions in 3 s (by alice)",
+    'Refused 2 deletions in 3 s (by "alice 2)',
+    "Refused 2 deletions in 3 s (by alice 2, )",
+    "Refused many deletions in 3 s (by alice 2)",
+    " Refused 2 deletions in 3 s (by alice 2)",
+  ])
+    assert.equal(parseCallerCounts(text), undefined, text);
+});
