@@ -4,9 +4,10 @@
  */
 import { type CellStatus, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
 import { type OwnAggregation } from "../accounting/count/cell-memory.ts";
-import { floorConditions, writesConditionsAlone } from "../accounting/count/floor-conditions.ts";
-import { withConditions } from "../api/v1alpha1/conditions.ts";
-import { summarize } from "../accounting/count/summary.ts";
+import { floorConditions, hasNews, writesConditionsAlone } from "../accounting/count/floor-conditions.ts";
+import { type FoundConditions, withConditions } from "../api/v1alpha1/conditions.ts";
+import { withReady } from "../api/v1alpha1/ready-condition.ts";
+import { type SummarizedSpec, summarize } from "../accounting/count/summary.ts";
 import { type Settlement } from "../accounting/settle/settlement.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { type CheckedSwap, readProtectorLive, swapStatusAndCheck } from "../kube/pod-protectors.ts";
@@ -34,11 +35,17 @@ export interface CellWriterOptions {
  */
 const pruningWarningSpacingMs = 3_600_000;
 
+const droppedFields =
+  "The CRD drops fields that this release writes, so admissions settle later or columns are empty: " +
+  "apply the CRD of this release";
+
 export class CellWriter {
   readonly #options: CellWriterOptions;
   #pruningWarnedAtMs: MonotonicMs = longAgo;
   /** The last answer lacked the conditions that were written. */
   #areConditionsDropped = false;
+  /** The last answer lacked fields of this release. Undefined = there was none. */
+  #isPruning: boolean | undefined;
 
   constructor(options: CellWriterOptions) {
     this.#options = options;
@@ -75,7 +82,8 @@ export class CellWriter {
   ): Promise<Outcome> {
     const { clock, metrics } = this.#options;
     const base = state.newest;
-    const status = this.#withConditions(state, withCell(base.protector.status, cell));
+    const counted = withCell(base.protector.status, cell, base.protector.spec);
+    const status = this.#withConditions(state, counted, this.#pruned());
     const outcome = await this.#swap(state, base, status, signal);
     switch (outcome.kind) {
       case "written":
@@ -83,7 +91,8 @@ export class CellWriter {
         state.wrote(outcome.stored, cell.aggregation, clock.monotonicMs());
         for (const [reason, weight] of settled) metrics.settled.inc({ reason }, weight);
         if (settled.has("gave-up")) metrics.fences.inc({ result: "gave-up" }, settled.get("gave-up"));
-        if (isPruned(outcome.stored, cell.cellID)) this.#pruned(state);
+        this.#isPruning = isPruned(outcome.stored, cell.cellID) || isSummaryPruned(outcome.stored);
+        if (isPruned(outcome.stored, cell.cellID)) this.#reportPruned(state);
         return { kind: "done" };
       case "conflict":
         // Gone or replaced: the watch will say so.
@@ -98,8 +107,8 @@ export class CellWriter {
   }
 
   /**
-   * Writes the conditions of the newest known object if they have changed and nothing else will write them; does
-   * nothing otherwise. Never rejects for operating errors.
+   * Writes the conditions of the newest known object, with the summary, if what they tell has changed and nothing else
+   * will write them; does nothing otherwise. Never rejects for operating errors.
    */
   async writeConditions(state: ProtectorState, cellID: string, signal: AbortSignal): Promise<Outcome> {
     const { clock } = this.#options;
@@ -107,8 +116,9 @@ export class CellWriter {
     const known = base.protector.status;
     if (known === undefined || this.#areConditionsDropped || !writesConditionsAlone(known, cellID))
       return { kind: "done" };
-    const status = this.#withConditions(state, known);
-    if (status.conditions === known.conditions) return { kind: "done" };
+    const summary = summarize(known.cells, base.protector.spec);
+    const status = this.#withConditions(state, { ...known, summary }, {});
+    if (!hasNews(known, status)) return { kind: "done" };
     const outcome = await this.#swap(state, base, status, signal);
     if (outcome.kind === "failed") return outcome;
     const stored = outcome.kind === "written" ? outcome.stored : outcome.live;
@@ -134,13 +144,22 @@ export class CellWriter {
     return outcome;
   }
 
-  /** The status with the conditions that follow from it. */
-  #withConditions(state: ProtectorState, status: PodProtectorStatus): PodProtectorStatus {
+  /** The status with the conditions that follow from it, and `others`. */
+  #withConditions(state: ProtectorState, status: PodProtectorStatus, others: FoundConditions): PodProtectorStatus {
     const question = state.question();
     if (question === undefined) return status;
-    const found = floorConditions(state.newest.protector.spec, status, question);
-    const conditions = withConditions(status.conditions, found, this.#options.clock.epochMicros());
-    return conditions === undefined ? status : { ...status, conditions };
+    const { spec, metadata } = state.newest.protector;
+    const found = { ...floorConditions(spec, status, question), ...others };
+    const now = this.#options.clock.epochMicros();
+    const { generation } = metadata;
+    const conditions = withConditions(status.conditions, found, now, generation) ?? [];
+    return { ...status, conditions: withReady(conditions, status.cells, { generation, now }) };
+  }
+
+  /** As the last answer has shown. All PodProtectors have the same CRD, so all aggregators find the same. */
+  #pruned(): FoundConditions {
+    if (this.#isPruning === undefined) return {};
+    return { Pruned: this.#isPruning && { reason: "FieldsDropped", message: droppedFields } };
   }
 
   /** A CRD that drops conditions would have them written again and again. */
@@ -149,7 +168,7 @@ export class CellWriter {
   }
 
   /** The answer to a write lacked our extension fields: counts each, logs at most one an hour. */
-  #pruned(state: ProtectorState): void {
+  #reportPruned(state: ProtectorState): void {
     const { core, clock, logger, metrics } = this.#options;
     metrics.pruned(core.cluster);
     const nowMs = clock.monotonicMs();
@@ -172,9 +191,14 @@ function isPruned({ protector }: StoredProtector, cellID: string): boolean {
   return written?.aggregation?.countedSpec === undefined;
 }
 
-function withCell(status: PodProtectorStatus | undefined, cell: CellStatus): PodProtectorStatus {
+/** The columns of kubectl lack what they show then. */
+function isSummaryPruned({ protector }: StoredProtector): boolean {
+  return protector.status?.summary.disruptionsAllowed === undefined;
+}
+
+function withCell(status: PodProtectorStatus | undefined, cell: CellStatus, spec: SummarizedSpec): PodProtectorStatus {
   const cells = status?.cells ?? [];
   const known = cells.some(({ cellID }) => cellID === cell.cellID);
   const all = known ? cells.map((other) => (other.cellID === cell.cellID ? cell : other)) : [...cells, cell];
-  return { ...status, cells: all, summary: summarize(all) };
+  return { ...status, cells: all, summary: summarize(all, spec) };
 }

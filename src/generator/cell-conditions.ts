@@ -15,7 +15,7 @@ import { UnmatchedProtectors } from "./unmatched-protectors.ts";
 /** Cells named in one message. */
 const namedMax = 5;
 
-export interface CellConditionsOptions extends Omit<ConditionWriterOptions, "found"> {
+export interface CellConditionsOptions extends Omit<ConditionWriterOptions, "found" | "addsReady"> {
   readonly times: SilenceTimes;
   /** As CellLeases.stateOf. */
   readonly stateOf: (cellID: string, protectorUID: string) => CellState;

@@ -5,7 +5,8 @@
  */
 import { type ObjectKey } from "../api/object-key.ts";
 import { type FoundConditions, withConditions } from "../api/v1alpha1/conditions.ts";
-import { type Condition } from "../api/v1alpha1/pod-protector.ts";
+import { type Condition, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
+import { readyOf, withReady } from "../api/v1alpha1/ready-condition.ts";
 import { summarize } from "../accounting/count/summary.ts";
 import { type Informer } from "../kube/informer.ts";
 import { errorLabel, isKubeError, type KubeClient } from "../kube/kube-client.ts";
@@ -30,6 +31,11 @@ export interface ConditionWriterOptions {
   readonly protectors: Informer<StoredProtector>;
   /** What the conditions should be. Others are kept. */
   readonly found: (stored: StoredProtector) => FoundConditions;
+  /**
+   * Whether an object that is counted and has no condition Ready gets one: after an upgrade, once, because while Go
+   * components drop it there would be no end.
+   */
+  readonly addsReady?: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Conditions that were not stored, by `error`; "dropped" = the API server does not know the field. */
@@ -40,6 +46,8 @@ export class ConditionWriter {
   readonly #options: ConditionWriterOptions;
   /** Until when each refused object is left alone. At most as many as are written within that time. */
   readonly #refused = new Map<ObjectKey, MonotonicMs>();
+  /** UIDs of those that got the condition Ready here. At most one for each PodProtector. */
+  readonly #gotReady = new Map<ObjectKey, string>();
   #restsUntilMs: MonotonicMs = longAgo;
   #warnsAgainAtMs: MonotonicMs = longAgo;
 
@@ -57,6 +65,7 @@ export class ConditionWriter {
     const { protectors, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     for (const [key, untilMs] of this.#refused) if (nowMs >= untilMs) this.#refused.delete(key);
+    for (const key of this.#gotReady.keys()) if (protectors.get(key) === undefined) this.#gotReady.delete(key);
     for (const key of keys) {
       if (signal.aborted || clock.monotonicMs() < this.#restsUntilMs) return;
       const stored = protectors.get(key);
@@ -72,8 +81,20 @@ export class ConditionWriter {
     }
   }
 
-  #merged({ protector }: StoredProtector, found: FoundConditions): readonly Condition[] | undefined {
-    return withConditions(protector.status?.conditions, found, this.#options.clock.epochMicros());
+  /** As `found`, and Ready as it follows. Ready alone is no cause to write, unless it is to be added. */
+  #merged(stored: StoredProtector, found: FoundConditions): readonly Condition[] | undefined {
+    const { conditions: existing, cells = [] } = stored.protector.status ?? {};
+    const now = this.#options.clock.epochMicros();
+    const merged = withConditions(existing, found, now);
+    if (merged === existing && !this.#lacksReady(stored)) return existing;
+    return withReady(merged ?? [], cells, { generation: undefined, now });
+  }
+
+  #lacksReady({ key, uid, protector: { status } }: StoredProtector): boolean {
+    if (this.#options.addsReady !== true || this.#gotReady.get(key) === uid) return false;
+    // Before that, the first counts bring it.
+    const isCounted = status?.cells.some(({ aggregation }) => aggregation !== undefined) === true;
+    return isCounted && readyOf(status.conditions) === undefined;
   }
 
   /** Throws KubeError. A conflict is left to the next round. */
@@ -86,11 +107,16 @@ export class ConditionWriter {
     const foundNow = found(live);
     const conditions = this.#merged(live, foundNow);
     if (conditions === undefined || conditions === live.protector.status?.conditions) return;
-    const status = live.protector.status ?? { cells: [], summary: summarize([]) };
-    const swap = await swapStatusAndCheck(core, live, { ...status, conditions }, { signal });
+    const { spec, status } = live.protector;
+    const cells = status?.cells ?? [];
+    const after: PodProtectorStatus = { ...status, cells, summary: summarize(cells, spec), conditions };
+    const swap = await swapStatusAndCheck(core, live, after, { signal });
     if (swap.kind === "failed") throw swap.error;
     if (swap.kind !== "written") return;
-    if (this.#merged(swap.stored, foundNow) === swap.stored.protector.status?.conditions) return;
+    const { key, uid, protector: stored } = swap.stored;
+    this.#gotReady.set(key, uid);
+    const kept = stored.status?.conditions;
+    if (kept !== undefined && this.#merged(swap.stored, foundNow) === kept) return;
     failures.inc({ error: "dropped" });
     this.#restsUntilMs = later(clock.monotonicMs(), giveUpMs);
     logger.warn("The core drops conditions of PodProtectors: apply the CRD of this release");

@@ -10,7 +10,8 @@
  * - wanted-protectors.ts: which PodProtector a source asks for. namespace-modes.ts: by which mode of its namespace.
  *   namespace-labels.ts: what a Namespace says.
  * - source-states.ts: how sources fare, for gauges. source-conditions.ts: writes it into the PodProtectors, as
- *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written.
+ *   floor-conditions.ts has it in words. condition-writer.ts: how conditions are written. unusable-protectors.ts: which
+ *   PodProtectors are invalid.
  * - optional-fields.ts: what overrides of a source set in its PodProtector. ignored-overrides.ts: tells of those that
  *   are ignored.
  * - protector-lifecycle.ts: create, sync, release. present-sources.ts: sources as they are now.
@@ -41,3 +42,4 @@ export { IgnoredOverrides } from "./ignored-overrides.ts";
 export { createGeneratorMetrics } from "./metrics.ts";
 export { createMonitor } from "./monitor-metrics.ts";
 export { SourceConditions } from "./source-conditions.ts";
+export { UnusableProtectors } from "./unusable-protectors.ts";

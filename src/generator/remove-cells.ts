@@ -43,9 +43,10 @@ async function withoutCells(
   signal: AbortSignal,
 ): Promise<StoredProtector | undefined> {
   if (removed.length === 0) return stored;
-  const { status } = stored.protector;
-  const kept = (status?.cells ?? []).filter((cell) => !removed.includes(cell));
-  const swap = await swapStatusAndCheck(core, stored, { ...status, cells: kept, summary: summarize(kept) }, { signal });
+  const { spec, status } = stored.protector;
+  const cells = (status?.cells ?? []).filter((cell) => !removed.includes(cell));
+  const after = { ...status, cells, summary: summarize(cells, spec) };
+  const swap = await swapStatusAndCheck(core, stored, after, { signal });
   switch (swap.kind) {
     case "written":
       return swap.stored;

@@ -1,7 +1,7 @@
 /**
  * Writes what the generator has found about the source of a PodProtector into the conditions of its status:
- * Undrainable, Unprotected, Dangling (docs/conditions.md). They are for people, so they take their time: the leader
- * looks through its cache now and then, and writes only what differs.
+ * Undrainable, Unprotected, Dangling (docs/conditions.md), and Unusable. They are for people, so they take their time:
+ * the leader looks through its cache now and then, and writes only what differs.
  */
 import { sleep } from "../util/clock.ts";
 import { ConditionWriter, type ConditionWriterOptions } from "./condition-writer.ts";
@@ -13,13 +13,12 @@ import { ConditionWriter, type ConditionWriterOptions } from "./condition-writer
 const lookEveryMs = 15_000;
 
 export class SourceConditions {
-  readonly #options: ConditionWriterOptions;
+  readonly #options: Omit<ConditionWriterOptions, "addsReady">;
   readonly #writer: ConditionWriter;
 
-  /** `found`: Generator.found. */
-  constructor(options: ConditionWriterOptions) {
+  constructor(options: Omit<ConditionWriterOptions, "addsReady">) {
     this.#options = options;
-    this.#writer = new ConditionWriter(options);
+    this.#writer = new ConditionWriter({ ...options, addsReady: true });
   }
 
   /** As Generator.lead. */

@@ -14,6 +14,7 @@ import {
   ScaleAlarms,
   SourceCaches,
   SourceConditions,
+  UnusableProtectors,
 } from "../generator/index.ts";
 import { createEventRecorder } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
@@ -40,14 +41,15 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const logger = runtime.logger.with({ role: "generator", core: ofCore.name });
   const { core, leases, election } = await connectClients(runtime, ofCore, logger);
 
-  const protectors = createProtectorInformer(runtime, ofCore, logger);
+  const generatorMetrics = createGeneratorMetrics(metrics);
+  const unusable = new UnusableProtectors({ core, clock, logger, failures: generatorMetrics.conditionFailures });
+  const protectors = createProtectorInformer(runtime, ofCore, logger, (raw) => unusable.noticed(raw));
   const create = sourceInformers(runtime, ofCore, logger);
   const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
   const common = { core, protectors, events, clock, rng, logger };
   const isLost: HeldChanges["isLost"] = (kind, signal) => changes.isLost(kind, signal);
   const { feeds, scaled, expected } = createSourceFeeds(config.sources, { ...common, create, isLost });
   const sources = new SourceCaches({ informers: feeds, clock, logger });
-  const generatorMetrics = createGeneratorMetrics(metrics);
   const { cells: ofCellLeases } = runtime.config;
   const informer = createNamespaceInformer(runtime, ofCore, { decode: decodeNamespace, logger });
   const modes = new NamespaceModes({ config, informer, events, logger });
@@ -62,7 +64,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const followed = new FollowedFloors({ ...common, config, sources, expected, changes, ...generatorMetrics });
   const conditions = new SourceConditions({
     ...common,
-    found: (stored) => ({ ...generator.found(stored), ...followed.found(stored) }),
+    found: (stored) => ({ ...generator.found(stored), ...followed.found(stored), ...unusable.found(stored) }),
     failures: generatorMetrics.conditionFailures,
   });
   const ignored = new IgnoredOverrides({ ...common, config, sources, metrics });
@@ -94,7 +96,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
         monitor?.lead(leadership);
-        const parts = [generator, modes, followed, cells, conditions, ignored, alarms];
+        const parts = [generator, modes, followed, cells, conditions, unusable, ignored, alarms];
         await Promise.all(parts.map((part) => part.lead(leadership)));
       };
       if (!signal.aborted) await runElected(elector, signal, lead);

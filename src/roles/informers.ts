@@ -9,11 +9,15 @@ import { type Logger } from "../util/logger.ts";
 import { type ConnectedCore } from "./cores.ts";
 import { type Runtime } from "./runtime.ts";
 
-/** Watches the PodProtectors of a core. An invalid object is logged with its reason and treated as absent. */
+/**
+ * Watches the PodProtectors of a core. An invalid object is logged with its reason and treated as absent; `onInvalid`
+ * hears of it.
+ */
 export function createProtectorInformer(
   runtime: Runtime,
   { client, namespace }: ConnectedCore,
   logger: Logger,
+  onInvalid?: (raw: unknown) => void,
 ): Informer<StoredProtector> {
   const { clock, rng, metrics } = runtime;
   const countInvalid = createIndexErrorCounter(metrics);
@@ -26,6 +30,7 @@ export function createProtectorInformer(
       if (read.ok) return read.stored;
       countInvalid();
       logger.error("Invalid PodProtector", { reason: read.reason });
+      onInvalid?.(raw);
       return undefined;
     },
     clock,

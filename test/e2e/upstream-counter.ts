@@ -43,7 +43,7 @@ export function startUpstreamCounter(
         admissionHistory: { ...one.admissionHistory, buckets },
       };
     });
-    const status = { ...protector.status, cells, summary: summarize(cells) };
+    const status = { ...protector.status, cells, summary: summarize(cells, protector.spec) };
     await admin.ask("PUT", `${path}/status`, { body: { ...protector, status } });
   };
   const running = (async () => {

@@ -85,7 +85,7 @@ const extendedStatus: PodProtectorStatus = {
       },
     },
   ],
-  summary: { ...summary, aggregatedInitialized: 3 },
+  summary: { ...summary, aggregatedInitialized: 3, promised: 1, disruptionsAllowed: 2, countedCells: 1 },
   conditions: [
     {
       type: "Dangling",

@@ -17,6 +17,7 @@ interface Schema {
 }
 interface Crd extends Manifest {
   readonly spec: {
+    readonly names: Readonly<Record<string, unknown>>;
     readonly versions: readonly [
       {
         readonly schema: { readonly openAPIV3Schema: Schema };
@@ -24,6 +25,7 @@ interface Crd extends Manifest {
           readonly name: string;
           readonly jsonPath: string;
           readonly priority?: number;
+          readonly description?: string;
         }[];
       },
     ];
@@ -96,6 +98,9 @@ const statusFields: Fields<PodProtectorStatus> = {
     aggregatedScheduled: "leaf",
     aggregatedRunning: "leaf",
     aggregatedInitialized: "leaf",
+    promised: "leaf",
+    disruptionsAllowed: "leaf",
+    countedCells: "leaf",
   },
   conditions: {
     type: "leaf",
@@ -174,15 +179,41 @@ test("each printer column shows the field that its name promises", () => {
   assert.deepEqual(
     columns.map(({ name, jsonPath, priority = 0 }) => [name, jsonPath, priority]),
     [
-      ["Required", ".spec.minAvailable", 0],
-      ["Aggregated", ".status.summary.aggregatedAvailableReplicas", 0],
-      ["Estimated", ".status.summary.estimatedAvailableReplicas", 0],
+      ["Must Stay", ".spec.minAvailable", 0],
+      ["Available", ".status.summary.aggregatedAvailableReplicas", 0],
+      ["Promised", ".status.summary.promised", 0],
+      ["Free", ".status.summary.disruptionsAllowed", 0],
+      ["Cells", ".status.summary.countedCells", 0],
+      ["State", '.status.conditions[?(@.type=="Ready")].reason', 0],
       ["Total", ".status.summary.totalReplicas", 1],
       ["Ready", ".status.summary.aggregatedReady", 1],
-      ["Bucket lag", ".status.summary.maxLatencyMillis", 1],
+      ["Lag ms", ".status.summary.maxLatencyMillis", 1],
       ["Age", ".metadata.creationTimestamp", 0],
     ],
   );
+});
+
+test("kubectl explain says what each field and each column is", () => {
+  const undescribed = (name: string, schema: Schema): string[] => [
+    ...((schema.description ?? "").replace("Extension.", "").length > 10 ? [] : [name]),
+    ...Object.entries({ ...schema.properties, ...schema.items?.properties }).flatMap(([field, property]) =>
+      undescribed(`${name}.${field}`, property),
+    ),
+  ];
+  assert.deepEqual(undescribed("podprotectors", schemaOf(crd)), []);
+  for (const { name, description } of crd.spec.versions[0].additionalPrinterColumns)
+    assert.ok((description ?? "").endsWith("."), name);
+});
+
+test("kubectl finds PodProtectors by a short name, and with all of Podseidon's kinds by a category", () => {
+  assert.deepEqual(crd.spec.names, {
+    kind: "PodProtector",
+    listKind: "PodProtectorList",
+    plural: "podprotectors",
+    singular: "podprotector",
+    shortNames: ["ppr"],
+    categories: ["podseidon"],
+  });
 });
 
 test("both selectors carry the rule about operators and values", () => {

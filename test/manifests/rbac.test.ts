@@ -127,6 +127,11 @@ test("nobody but Podseidon's accounts may write the status of a PodProtector, an
       ],
     ],
   );
+  const roles = ["view", "edit", "admin"].map((role) => `rbac.authorization.k8s.io/aggregate-to-${role}`);
+  assert.deepEqual(
+    roles.map((label) => forPeople[0]?.metadata.labels?.[label]),
+    ["true", "true", "true"],
+  );
   for (const { metadata, rules } of files) {
     for (const { apiGroups, resources, verbs } of rules) {
       const all = [...apiGroups, ...resources, ...verbs];

@@ -3,26 +3,28 @@
  * and which cells have to count. They are found in the object alone, so that the aggregators of all cells agree.
  */
 import { type FoundConditions, type Holding } from "../../api/v1alpha1/conditions.ts";
+import { readyOf } from "../../api/v1alpha1/ready-condition.ts";
 import { type CellStatus, type PodProtectorSpec, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../history/bucket.ts";
 import { type CountedSpec } from "./counted-spec.ts";
-import { countFor, criterionFor, healthCriteria } from "./health-criterion.ts";
+import { criterionFor, healthCriteria } from "./health-criterion.ts";
+import { standingOf } from "./summary.ts";
 
 /** Cells named in a message, so that a person can read it. */
 const namedCellsMax = 8;
 
 /**
- * By the summary of `status`, as the columns of kubectl show it, but by the criterion of the PodProtector: cells that
- * have to count again are in it with their last counts, and CountsPending says so. `question`: what counts have to
- * answer.
+ * By what the columns of kubectl show: cells that have to count again are in it with their last counts, and
+ * CountsPending says so. `question`: what counts have to answer.
  */
 export function floorConditions(
   spec: Pick<PodProtectorSpec, "minAvailable" | "healthCriterion">,
-  status: PodProtectorStatus,
+  status: Pick<PodProtectorStatus, "cells">,
   question: CountedSpec,
 ): FoundConditions {
   const { minAvailable } = spec;
-  const estimated = estimatedBy(spec, status);
+  const { counted, promised } = standingOf(status.cells, spec);
+  const estimated = counted - promised;
   // Without a floor nothing is refused.
   const hasFloor = minAvailable > 0;
   const isPending = ({ aggregation }: CellStatus): boolean =>
@@ -49,12 +51,6 @@ export function floorConditions(
   };
 }
 
-function estimatedBy(spec: Pick<PodProtectorSpec, "healthCriterion">, { cells, summary }: PodProtectorStatus): number {
-  const criterion = criterionFor(undefined, spec);
-  const counted = cells.reduce((sum, { aggregation }) => sum + (aggregation ? countFor(criterion, aggregation) : 0), 0);
-  return counted + summary.estimatedAvailableReplicas - summary.aggregatedAvailableReplicas;
-}
-
 /** The CRD refuses it, unless it is another release's. */
 function unknownCriterion(spec: Pick<PodProtectorSpec, "healthCriterion">): Holding<"SpecIgnored"> | false {
   const { healthCriterion } = spec;
@@ -75,4 +71,24 @@ export function writesConditionsAlone(status: PodProtectorStatus, cellID: string
     status.cells.find(({ aggregation }) => aggregation !== undefined)?.cellID === cellID &&
     status.cells.every(({ admissionHistory }) => totalWeight(admissionHistory?.buckets) === 0)
   );
+}
+
+/**
+ * Whether `next`, the status as it should be, tells people something that the one that is `known` tells otherwise:
+ * where it stands, what is free, or which generation of the spec that is about. What is absent is no news: Ready and
+ * the fields of the summary come with a write that is made anyway. Else an upgrade, or a Go component that drops them,
+ * would cost a write of each object.
+ */
+export function hasNews(known: PodProtectorStatus, next: PodProtectorStatus): boolean {
+  const { disruptionsAllowed: free } = known.summary;
+  if (free !== undefined && free !== next.summary.disruptionsAllowed) return true;
+  const observed = readyOf(known.conditions)?.observedGeneration;
+  if (observed !== undefined && observed !== readyOf(next.conditions)?.observedGeneration) return true;
+  const told = new Map((known.conditions ?? []).map((condition) => [condition.type, condition]));
+  return (next.conditions ?? []).some(({ type, status, reason, message }) => {
+    const before = told.get(type);
+    // Ready follows from the others. Another release may have another word for it, and would answer each write.
+    if (type === "Ready") return false;
+    return before?.status !== status || before.reason !== reason || before.message !== message;
+  });
 }

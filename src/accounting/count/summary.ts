@@ -1,13 +1,24 @@
 /**
- * status.summary: sums over all cells. Source: upstream, with the counters of compacted buckets in full
- * (docs/compatibility.md#upstream-defects).
+ * status.summary: sums over all cells, for people and their tools (docs/accounting.md#the-summary). Source: upstream,
+ * with the counters of compacted buckets in full (docs/compatibility.md#upstream-defects), and with what the columns of
+ * kubectl show besides. What is 0 is written: a column without a value would look like one that nobody knows.
  */
 import { epochMicrosOf, type MicroTime } from "../../api/micro-time.ts";
-import { type Aggregation, type Bucket, type CellStatus, type Summary } from "../../api/v1alpha1/pod-protector.ts";
+import {
+  type Aggregation,
+  type Bucket,
+  type CellStatus,
+  type PodProtectorSpec,
+  type Summary,
+} from "../../api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../history/bucket.ts";
+import { countFor, criterionFor } from "./health-criterion.ts";
 
-/** Recomputes the summary from the cells; the same cells always give an equal summary. */
-export function summarize(cells: readonly CellStatus[]): Summary {
+/** What is free depends on the floor, and on what makes a pod count. */
+export type SummarizedSpec = Pick<PodProtectorSpec, "minAvailable" | "healthCriterion">;
+
+/** Recomputes the summary from the cells; the same cells and the same spec always give an equal summary. */
+export function summarize(cells: readonly CellStatus[], spec: SummarizedSpec): Summary {
   let total = 0;
   let available = 0;
   let unsettled = 0;
@@ -16,6 +27,7 @@ export function summarize(cells: readonly CellStatus[]): Summary {
   let running = 0;
   let initialized = 0;
   let latencyMillis = 0;
+  let countedCells = 0;
   for (const { aggregation, admissionHistory } of cells) {
     total += aggregation?.totalReplicas ?? 0;
     available += aggregation?.availableReplicas ?? 0;
@@ -23,19 +35,46 @@ export function summarize(cells: readonly CellStatus[]): Summary {
     scheduled += aggregation?.scheduledReplicas ?? 0;
     running += aggregation?.runningReplicas ?? 0;
     initialized += aggregation?.initializedReplicas ?? 0;
+    if (aggregation !== undefined) countedCells += 1;
     unsettled += totalWeight(admissionHistory?.buckets);
     latencyMillis = Math.max(latencyMillis, latencyMillisOf(aggregation, admissionHistory?.buckets ?? []));
   }
+  const { counted, promised } = standingOf(cells, spec);
   return {
     totalReplicas: total,
     aggregatedAvailableReplicas: available,
     estimatedAvailableReplicas: available - unsettled,
-    ...(latencyMillis > 0 ? { maxLatencyMillis: latencyMillis } : {}),
-    ...(ready > 0 ? { aggregatedReady: ready } : {}),
-    ...(scheduled > 0 ? { aggregatedScheduled: scheduled } : {}),
-    ...(running > 0 ? { aggregatedRunning: running } : {}),
-    ...(initialized > 0 ? { aggregatedInitialized: initialized } : {}),
+    maxLatencyMillis: latencyMillis,
+    aggregatedReady: ready,
+    aggregatedScheduled: scheduled,
+    aggregatedRunning: running,
+    aggregatedInitialized: initialized,
+    promised,
+    disruptionsAllowed: Math.max(0, counted - promised - Math.max(0, spec.minAvailable)),
+    countedCells,
   };
+}
+
+/** By the PodProtector's own criterion, over all cells. */
+export interface Standing {
+  readonly counted: number;
+  /**
+   * Of the counted pods, as refusals have it (docs/accounting.md#reservation): what a cell has promised beyond its
+   * counts takes nothing from other cells, unless nobody has ever counted it.
+   */
+  readonly promised: number;
+}
+
+export function standingOf(cells: readonly CellStatus[], spec: Pick<PodProtectorSpec, "healthCriterion">): Standing {
+  const criterion = criterionFor(undefined, spec);
+  let [counted, promised] = [0, 0];
+  for (const { aggregation, admissionHistory } of cells) {
+    const weight = totalWeight(admissionHistory?.buckets);
+    const count = aggregation === undefined ? 0 : countFor(criterion, aggregation);
+    counted += count;
+    promised += aggregation === undefined ? weight : Math.min(weight, count);
+  }
+  return { counted, promised };
 }
 
 /**

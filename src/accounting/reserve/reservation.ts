@@ -149,7 +149,7 @@ function statusWith(
     const buckets = cells.find((cell) => cell.cellID === cellID)?.admissionHistory?.buckets ?? [];
     cells = withHistory(cells, cellID, compact(buckets, config.compactThreshold, takenOut));
   }
-  return { ...protector.status, cells, summary: summarize(cells) };
+  return { ...protector.status, cells, summary: summarize(cells, protector.spec) };
 }
 
 /** What is refused is recorded as a forced deletion is: the pod goes. */

@@ -3,7 +3,8 @@
  * who writes which), and how a writer merges its own into those of others.
  *
  * A condition is written when it first becomes true and is False after it has ended, so that `kubectl wait` works and
- * people see when it ended. One that was never true is absent: nothing is written about an object in good order.
+ * people see when it ended. One that was never true is absent. What they say together is the condition Ready, which
+ * every counted object has (ready-condition.ts).
  */
 import { type EpochMicros } from "../../util/clock.ts";
 import { formatWholeSeconds } from "../micro-time.ts";
@@ -25,6 +26,10 @@ interface Reasons {
   readonly CountsPending: "NotCounted";
   /** Aggregator: a field of the spec means nothing. */
   readonly SpecIgnored: "UnknownCriterion";
+  /** Aggregator: the CRD drops fields of this release from what it writes. */
+  readonly Pruned: "FieldsDropped";
+  /** Generator: the object is invalid, so that it admits nothing. */
+  readonly Unusable: "InvalidObject";
   /** Generator: the floor is out of reach without a cell that has fallen silent. */
   readonly CellSilent: "NoHeartbeat";
   /** Generator: pods must stay, and none matches in any cell. */
@@ -56,7 +61,7 @@ export type ConditionType = keyof Reasons;
 export interface Holding<T extends ConditionType> {
   readonly reason: Reasons[T];
   readonly message: string;
-  /** Of the spec that was looked at; absent = not written. */
+  /** Of the spec that was looked at; absent = that of the call, if any. */
   readonly observedGeneration?: number;
 }
 
@@ -69,6 +74,8 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   BelowFloor: "EnoughAvailable",
   CountsPending: "Counted",
   SpecIgnored: "SpecUnderstood",
+  Pruned: "FieldsKept",
+  Unusable: "Usable",
   CellSilent: "CellsReport",
   Unmatched: "NothingMissing",
   Dangling: "SourcePresent",
@@ -87,12 +94,15 @@ const messageLengthMax = 1_024;
 
 /**
  * `existing` with what was found. Returns `existing` itself when that changes nothing. Keeps the conditions of others,
- * unknown types included, and the time of the last transition while a status stays the same.
+ * unknown types included, and the time of the last transition while a status stays the same. `generation`: of the spec
+ * that all of `found` follows from. Who gives it has to write it after each edit of the spec, because `kubectl wait`
+ * does not believe a condition of an earlier one.
  */
 export function withConditions(
   existing: readonly Condition[] | undefined,
   found: FoundConditions,
   now: EpochMicros,
+  generation?: number,
 ): readonly Condition[] | undefined {
   const merged: Condition[] = [...(existing ?? [])];
   let hasChanged = false;
@@ -101,7 +111,8 @@ export function withConditions(
     if (holding === undefined) continue;
     const index = merged.findIndex((condition) => condition.type === type);
     const before = merged[index];
-    if (before === undefined ? holding === false : isAsFound(before, holding)) continue;
+    const observedGeneration = holding === false ? generation : (holding.observedGeneration ?? generation);
+    if (before === undefined ? holding === false : isAsFound(before, holding, observedGeneration)) continue;
     const status = holding === false ? "False" : "True";
     const after = {
       ...before,
@@ -110,9 +121,7 @@ export function withConditions(
       reason: holding === false ? endedReasons[type] : holding.reason,
       message: holding === false ? "" : messageOf(holding),
       lastTransitionTime: before?.status === status ? before.lastTransitionTime : formatWholeSeconds(now),
-      ...(holding !== false && holding.observedGeneration !== undefined
-        ? { observedGeneration: holding.observedGeneration }
-        : {}),
+      ...(observedGeneration !== undefined && { observedGeneration }),
     } as const;
     if (before === undefined) merged.push(after);
     else merged[index] = after;
@@ -121,12 +130,16 @@ export function withConditions(
   return hasChanged ? merged : existing;
 }
 
-function isAsFound(condition: Condition, holding: Holding<ConditionType> | false): boolean {
-  // The reason of an end is not compared: a release that has another word for it would rewrite every object.
-  if (holding === false) return condition.status === "False";
+function isAsFound(
+  condition: Condition,
+  holding: Holding<ConditionType> | false,
+  generation: number | undefined,
+): boolean {
   const { status, reason, message, observedGeneration } = condition;
-  const isOfGeneration = [undefined, observedGeneration].includes(holding.observedGeneration);
-  return status === "True" && reason === holding.reason && message === messageOf(holding) && isOfGeneration;
+  if (generation !== undefined && generation !== observedGeneration) return false;
+  // The reason of an end is not compared: a release that has another word for it would rewrite every object.
+  if (holding === false) return status === "False";
+  return status === "True" && reason === holding.reason && message === messageOf(holding);
 }
 
 function messageOf({ message }: Holding<ConditionType>): string {

@@ -7,7 +7,7 @@
  * - Counters are taken as they are; accounting/history/bucket.ts gives odd ones a safe meaning.
  */
 import * as v from "valibot";
-import { type PodProtector } from "./pod-protector.ts";
+import { type Condition, type PodProtector } from "./pod-protector.ts";
 import { readMicroTime } from "../micro-time.ts";
 import { parseResourceVersion } from "../resource-version.ts";
 import { requirementFields, selectorFields, stringMap } from "../label-schema.ts";
@@ -51,6 +51,8 @@ const condition = v.looseObject({
   message: v.string(),
   lastTransitionTime: v.string(),
 });
+// For people only: a malformed list is left out, and the object stays valid.
+const conditions = v.fallback(v.optional(v.array(condition)), undefined);
 const status = v.looseObject({
   // Go writes null for a nil slice.
   cells: v.pipe(
@@ -62,8 +64,7 @@ const status = v.looseObject({
     aggregatedAvailableReplicas: v.number(),
     estimatedAvailableReplicas: v.number(),
   }),
-  // For people only: a malformed list is left out, and the object stays valid.
-  conditions: v.fallback(v.optional(v.array(condition)), undefined),
+  conditions,
 });
 const podProtector = v.looseObject({
   apiVersion: v.literal(apiVersion),
@@ -93,6 +94,11 @@ const podProtector = v.looseObject({
   }),
   status: v.optional(status),
 });
+
+/** The conditions of an object that need not be valid otherwise; undefined = there are none. */
+export function readConditions(raw: unknown): readonly Condition[] | undefined {
+  return v.parse(conditions, raw);
+}
 
 export type DecodeResult =
   | { readonly ok: true; readonly protector: PodProtector }

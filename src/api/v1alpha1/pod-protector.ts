@@ -145,8 +145,8 @@ export interface Summary {
   /** aggregatedAvailableReplicas minus the weights of all buckets; may be negative. */
   readonly estimatedAvailableReplicas: number;
   /**
-   * Milliseconds by which the newest admission is ahead of what its cell's counts cover; absent when 0. Time in which
-   * nothing happened to the object is left out (docs/accounting.md#observed-time).
+   * Milliseconds by which the newest admission is ahead of what its cell's counts cover. Time in which nothing happened
+   * to the object is left out (docs/accounting.md#observed-time).
    */
   readonly maxLatencyMillis?: number;
   readonly aggregatedReady?: number;
@@ -154,6 +154,12 @@ export interface Summary {
   readonly aggregatedRunning?: number;
   /** Extension. */
   readonly aggregatedInitialized?: number;
+  /** Extension: the weights of all buckets, those beyond the counts of their cell left out. */
+  readonly promised?: number;
+  /** Extension: deletions that may still be admitted, by the PodProtector's own criterion; for people "free". */
+  readonly disruptionsAllowed?: number;
+  /** Extension: cells that have counts, whatever spec they answer. */
+  readonly countedCells?: number;
 }
 
 /** metav1.Condition. */

@@ -15,6 +15,7 @@ import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { criterionFor } from "../../accounting/count/health-criterion.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
 import { type HistoryLimits } from "../../accounting/history/record.ts";
+import { flawOf } from "../../accounting/history/status-flaw.ts";
 import { type Fill, fillOf } from "../../accounting/history/status-room.ts";
 import { type Disruption, type Need, needOf } from "../../accounting/reserve/disruption.ts";
 import { reserve, type Reservation, type ReservationContext } from "../../accounting/reserve/reservation.ts";
@@ -23,7 +24,7 @@ import { readProtector, type StoredProtector } from "../../kube/resources.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../label-index/index.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
-import { flawOf, type Outline, outlineOf } from "./unusable-protector.ts";
+import { type Outline, outlineOf } from "./unusable-protector.ts";
 
 export interface ProtectorView extends StoredProtector {
   readonly spec: CompiledSpec;

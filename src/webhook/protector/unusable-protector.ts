@@ -6,13 +6,8 @@
  * - Else every pod of its namespace that the valid part of its selector selects.
  */
 import { fieldsOf } from "../../api/json.ts";
-import {
-  type LabelSelector,
-  type LabelSelectorRequirement,
-  type PodProtectorStatus,
-} from "../../api/v1alpha1/pod-protector.ts";
+import { type LabelSelector, type LabelSelectorRequirement } from "../../api/v1alpha1/pod-protector.ts";
 import { isInShadow } from "../../api/v1alpha1/shadow.ts";
-import { statusBucketsMax } from "../../accounting/history/status-room.ts";
 import { compileSelector } from "../../label-index/index.ts";
 import { type Marks, marksOf } from "./departure.ts";
 
@@ -49,29 +44,4 @@ function isRequirement(raw: unknown): raw is LabelSelectorRequirement {
   if (values !== undefined && !(Array.isArray(values) && values.every((value) => typeof value === "string")))
     return false;
   return compileSelector({ matchExpressions: [raw as LabelSelectorRequirement] }).ok;
-}
-
-/**
- * Characters of packed digests in one object: more than etcd's limit for the whole object, and 70 cells at their limit.
- */
-const digestCharactersMax = 1_500_000;
-
-/**
- * Says why no review can be judged by the status: a cell that would count twice, or too much to go through. Undefined =
- * it can.
- */
-export function flawOf(status: PodProtectorStatus | undefined): string | undefined {
-  let buckets = 0;
-  let digestCharacters = 0;
-  const cells = new Set<string>();
-  for (const { cellID, admissionHistory } of status?.cells ?? []) {
-    if (cells.has(cellID)) return `status: the cell ${JSON.stringify(cellID)} is there twice`;
-    cells.add(cellID);
-    buckets += admissionHistory?.buckets?.length ?? 0;
-    if (buckets > statusBucketsMax) return `status: more than ${statusBucketsMax} buckets of admission history`;
-    for (const { podUIDDigests } of admissionHistory?.buckets ?? []) digestCharacters += podUIDDigests?.length ?? 0;
-    if (digestCharacters > digestCharactersMax)
-      return `status: more than ${digestCharactersMax} characters of podUIDDigests`;
-  }
-  return undefined;
 }

@@ -116,12 +116,15 @@ const shape = theme("table", {
     await protectors.create(bodies.podProtector("a"));
     assert.deepEqual(columns(ok(await protectors.table(""))), [
       "Name string name 0",
-      "Required integer 0",
-      "Aggregated integer 0",
-      "Estimated integer 0",
+      "Must Stay integer 0",
+      "Available integer 0",
+      "Promised integer 0",
+      "Free integer 0",
+      "Cells integer 0",
+      "State string 0",
       "Total integer 1",
       "Ready integer 1",
-      "Bucket lag integer 1",
+      "Lag ms integer 1",
       "Age date 0",
     ]);
     ok(await protectors.merge("a/status", { status: cellStatus("cell") }));
@@ -129,12 +132,15 @@ const shape = theme("table", {
     assert.match(String(Age), age);
     assert.deepEqual(cells, {
       Name: "a",
-      Required: 1,
-      Aggregated: 1,
-      Estimated: 1,
+      "Must Stay": 1,
+      Available: 1,
+      Promised: null,
+      Free: null,
+      Cells: null,
+      State: null,
       Total: 1,
       Ready: null,
-      "Bucket lag": null,
+      "Lag ms": null,
     });
   },
   "has the metadata of its list, page by page": async (t) => {

@@ -102,7 +102,7 @@ async function dropped({ namespace }: CaseContext, admin: AdminClient): Promise<
   const left = await kept();
   const extension = new RegExp(
     String.raw`(^|\.)(resourceVersion|countedAt|recountedAt|countedSpec|podResourceVersion|podUIDDigests|` +
-      String.raw`initializedReplicas|aggregatedInitialized)$|^conditions`,
+      String.raw`initializedReplicas|aggregatedInitialized|promised|disruptionsAllowed|countedCells)$|^conditions`,
   );
   assert.deepEqual(
     left,

@@ -164,7 +164,8 @@ async function shown(context: CaseContext): Promise<Figures> {
   assert.match(await bench.ok("get", "all"), /pod\/web-.*deployment\.apps\/web .*replicaset\.apps\/web-/s);
 
   const protectors = await bench.table("get", "ppr");
-  assert.deepEqual(protectors[0], ["NAME", "REQUIRED", "AGGREGATED", "ESTIMATED", "AGE"]);
+  const columns = ["NAME", "MUST STAY", "AVAILABLE", "PROMISED", "FREE", "CELLS", "STATE", "AGE"];
+  assert.deepEqual(protectors[0], columns);
   assert.deepEqual(protectors[1]?.slice(0, 2), ["web", "2"]);
   assert.match(await bench.ok("describe", "deployment", "web"), /Replicas: +3 desired \| 3 updated \| 3 total \| 3 av/);
   assert.match((await bench.run("get", "pod", "nobody")).stderr, /pods "nobody" not found/);

@@ -6,7 +6,6 @@ import { parseTime } from "../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type CellStatus, type PodProtector, type PodProtectorSpec } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type HealthCriterion } from "../../../src/accounting/count/health-criterion.ts";
-import { summarize } from "../../../src/accounting/count/summary.ts";
 import { type HistoryLimits } from "../../../src/accounting/history/record.ts";
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
@@ -19,6 +18,7 @@ import { type Ledger } from "./ledger.ts";
 import { type LentChecker } from "./lent.ts";
 import { Room, weightOf } from "./room.ts";
 import { SettlementChecker } from "./settlement.ts";
+import { checkShape } from "./shape.ts";
 import { type InCells, Standing } from "./standing.ts";
 import { type Told } from "./told.ts";
 
@@ -179,7 +179,7 @@ export class AccountingChecker {
       this.#counts.noteUncounted(object);
       return;
     }
-    this.#checkShape(object.status);
+    checkShape(kernel, this.name, object.status, object.spec, before?.status);
     for (const cell of object.status.cells) this.#checkCell(object, cellOf(former, cell.cellID), cell);
     this.#counts.noteUncounted(object);
   }
@@ -291,19 +291,6 @@ export class AccountingChecker {
   /** Unsettled admissions. */
   weight(cells?: InCells): number {
     return weightOf(this.object, cells);
-  }
-
-  #checkShape(status: NonNullable<PodProtector["status"]>): void {
-    const { kernel } = this.#options;
-    const { maxLatencyMillis: _latency, ...summary } = status.summary;
-    const { maxLatencyMillis: _other, ...wanted } = summarize(status.cells);
-    if (JSON.stringify(summary, Object.keys(summary).sort()) !== JSON.stringify(wanted, Object.keys(wanted).sort())) {
-      kernel.fail(`${this.name}: the summary ${JSON.stringify(summary)} is not ${JSON.stringify(wanted)}`);
-    }
-    for (const cell of status.cells) {
-      const digests = entriesOf(cell).map(({ digest }) => digest);
-      if (new Set(digests).size < digests.length) kernel.fail(`${this.name}: a pod has two buckets in ${cell.cellID}`);
-    }
   }
 
   #checkCell(object: PodProtector, old: CellStatus | undefined, cell: CellStatus): void {

@@ -116,8 +116,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "webhook-leaves-the-summary",
     why: "the summary of a written status is that of its cells",
     file: "accounting/reserve/reservation.ts",
-    find: `summary: summarize(cells) };`,
-    replace: `summary: protector.status?.summary ?? summarize(cells) };`,
+    find: `summary: summarize(cells, protector.spec) };`,
+    replace: `summary: protector.status?.summary ?? summarize(cells, protector.spec) };`,
   },
   {
     name: "summary-without-counters",

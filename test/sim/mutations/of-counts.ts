@@ -108,8 +108,8 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "aggregator-leaves-the-summary",
     why: "the summary of a written status is that of its cells",
     file: "aggregator/cell-writer.ts",
-    find: `return { ...status, cells: all, summary: summarize(all) };`,
-    replace: `return { ...status, cells: all, summary: status?.summary ?? summarize(all) };`,
+    find: `return { ...status, cells: all, summary: summarize(all, spec) };`,
+    replace: `return { ...status, cells: all, summary: status?.summary ?? summarize(all, spec) };`,
   },
   {
     name: "aggregator-drops-other-cells",

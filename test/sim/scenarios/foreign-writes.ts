@@ -22,8 +22,9 @@ async function writeStatus(
 ): Promise<void> {
   const { engine } = stage.core.server;
   const object = engine.get(stage.core.protectors, namespace, "web");
-  const cells = change(protectorOf(object).status?.cells ?? []);
-  const status: PodProtectorStatus = { ...protectorOf(object).status, cells, summary: summarize(cells) };
+  const before = protectorOf(object);
+  const cells = change(before.status?.cells ?? []);
+  const status: PodProtectorStatus = { ...before.status, cells, summary: summarize(cells, before.spec) };
   const body = { ...object, status } as unknown as JsonObject;
   await stage.during(engine.update(stage.core.protectors, namespace, "web", body, { subresource: "status" }));
 }

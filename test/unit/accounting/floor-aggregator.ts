@@ -180,7 +180,7 @@ export class FloorAggregator {
     }
     const cells = base.status?.cells ?? [];
     const all = [...cells.filter(({ cellID }) => cellID !== this.cellID), cell];
-    world.write({ ...base, status: { cells: all, summary: summarize(all) } });
+    world.write({ ...base, status: { cells: all, summary: summarize(all, base.spec) } });
     world.countingOf.set(this.cellID, { version: this.#snapshotVersion, now: world.now });
     // A lost answer: the watch will bring our own write.
     if (world.chance(0.1)) return;

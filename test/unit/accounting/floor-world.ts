@@ -238,7 +238,7 @@ export class FloorWorld {
       });
     }
     if (status !== undefined) {
-      assert.deepEqual(status.summary, summarize(status.cells));
+      assert.deepEqual(status.summary, summarize(status.cells, before.spec));
       assert.equal(
         weightOf(status.cells),
         weightOf(before.status?.cells ?? []) + added,

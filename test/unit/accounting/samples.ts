@@ -113,12 +113,13 @@ export function cell(aggregation: Aggregation | undefined, buckets: readonly Buc
 }
 
 export function protector(minAvailable: number, cells: readonly CellStatus[], minReadySeconds = 0): PodProtector {
+  const spec = { minAvailable, minReadySeconds, selector: { matchLabels: { app: "web" } } };
   return {
     apiVersion: "podseidon.kubewharf.io/v1alpha1",
     kind: "PodProtector",
     metadata: { name: "web", namespace: "default", uid: "protector", resourceVersion: "1" },
-    spec: { minAvailable, minReadySeconds, selector: { matchLabels: { app: "web" } } },
-    status: { cells, summary: summarize(cells) },
+    spec,
+    status: { cells, summary: summarize(cells, spec) },
   };
 }
 

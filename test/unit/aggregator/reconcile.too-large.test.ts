@@ -18,7 +18,7 @@ async function fill(rig: Rig, cells: readonly CellStatus[], roomBytes: number): 
     };
     const all = [...cells, filler];
     const { resourceVersion } = rig.protector("web").metadata;
-    const status = { cells: all, summary: summarize(all) };
+    const status = { cells: all, summary: summarize(all, protector.spec) };
     const body = { ...protector, metadata: { ...protector.metadata, resourceVersion }, status };
     await rig.coreEngine.update(rig.protectorType, "default", "web", body, { subresource: "status" });
     return JSON.stringify(rig.protector("web")).length;

@@ -161,7 +161,10 @@ export class Rig {
   async putCells(name: string, cells: readonly CellStatus[]): Promise<void> {
     const protector = this.protector(name);
     const body = JSON.parse(
-      JSON.stringify({ ...protector, status: { ...protector.status, cells, summary: summarize(cells) } }),
+      JSON.stringify({
+        ...protector,
+        status: { ...protector.status, cells, summary: summarize(cells, protector.spec) },
+      }),
     ) as unknown;
     await this.coreEngine.update(this.protectorType, "default", name, body, { subresource: "status" });
   }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Condition } from "../../../src/api/v1alpha1/pod-protector.ts";
+import { readyOf } from "../../../src/api/v1alpha1/ready-condition.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { upstreamPodProtectorCrd } from "../../double/index.ts";
 import { type Core, startWithConditions, undrainable } from "./core-cluster.ts";
@@ -13,7 +14,7 @@ const whileMs = 60 * secondMs;
 /** Types of the conditions. */
 function shown(core: Core, name: string): readonly string[] {
   const status = core.protector(`deployment-${name}`)?.status as { conditions?: readonly Condition[] } | undefined;
-  return (status?.conditions ?? []).map(({ type }) => type);
+  return (status?.conditions ?? []).map(({ type }) => type).filter((type) => type !== "Ready");
 }
 
 test("many objects are written at most five a second", async () => {
@@ -73,5 +74,44 @@ test("one object that cannot be written does not keep the others waiting", async
   generator.client.onWrite = (_, { path }) => (path.includes("deployment-one/status") ? "before" : undefined);
   await core.clock.advance(whileMs);
   assert.deepEqual([shown(core, "one"), shown(core, "two")], [[], ["Undrainable"]]);
+  await generator.stop();
+});
+
+/** Of the object of the Deployment of that name. */
+function readyIn(core: Core, name: string): Condition | undefined {
+  const status = core.protector(`deployment-${name}`)?.status as { conditions?: readonly Condition[] } | undefined;
+  return readyOf(status?.conditions);
+}
+const counted = [{ cellID: "a", aggregation: { totalReplicas: 10, availableReplicas: 10 } }];
+
+test("Ready follows from what is written, in the same write, with a whole summary", async () => {
+  const { core, generator } = await startWithConditions();
+  await core.createDeployment("stuck", { spec: undrainable });
+  await core.clock.advance(secondMs);
+  await core.writeCells("deployment-stuck", counted);
+  await core.clock.advance(whileMs);
+  assert.partialDeepStrictEqual(readyIn(core, "stuck"), { status: "True", reason: "Undrainable" });
+  assert.equal(generator.client.writes.filter((what) => what.endsWith("/status")).length, 1);
+  assert.partialDeepStrictEqual(core.protector("deployment-stuck")?.status?.["summary"], {
+    aggregatedAvailableReplicas: 10,
+    disruptionsAllowed: 0,
+    countedCells: 1,
+  });
+  await generator.stop();
+});
+
+test("a counted object without Ready gets it once, and not while a Go component drops it", async () => {
+  const { core, generator } = await startWithConditions();
+  await core.createDeployment("web");
+  await core.clock.advance(whileMs);
+  assert.equal(readyIn(core, "web"), undefined, "the first counts bring it");
+  await core.writeCells("deployment-web", counted);
+  await core.clock.advance(whileMs);
+  assert.partialDeepStrictEqual(readyIn(core, "web"), { status: "True", reason: "Ready" });
+  const drop = { contentType: "application/merge-patch+json", body: { status: { conditions: null } } };
+  await core.engine.patch(core.protectorType, "default", "deployment-web", drop, { subresource: "status" });
+  await core.clock.advance(3_600 * secondMs);
+  assert.equal(readyIn(core, "web"), undefined);
+  assert.equal(generator.client.writes.filter((what) => what.endsWith("/status")).length, 1);
   await generator.stop();
 });

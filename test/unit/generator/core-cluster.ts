@@ -16,6 +16,7 @@ import {
   ScaleAlarms,
   SourceCaches,
   SourceConditions,
+  UnusableProtectors,
 } from "../../../src/generator/index.ts";
 import { type SourceFeedsOptions } from "../../../src/generator/source-feeds.ts";
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
@@ -85,11 +86,14 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       const logger = createRecordingLogger();
       const metrics = createCountingMetrics();
       const common = { client, clock, rng, logger, metrics };
+      const failures = metrics.counter("generator_source_condition_failures_total", "", ["error"]);
+      const unusable = new UnusableProtectors({ core: client, clock, logger, failures });
       const protectors = createInformer<StoredProtector>({
         ...common,
         resource: podProtectors,
         decode(raw) {
           const read = readProtector(raw);
+          if (!read.ok) unusable.noticed(raw);
           return read.ok ? read.stored : undefined;
         },
         name: "podprotectors",
@@ -187,10 +191,13 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         unresolved: () => alarms.unreadable().get(followed.kind),
         /** Conditions are written from now on. Only on request, since other tests count writes. */
         writeConditions() {
-          const found = (stored: StoredProtector) => ({ ...generator.found(stored), ...followed.found(stored) });
-          const failures = metrics.counter("generator_source_condition_failures_total", "", ["error"]);
+          const found = (stored: StoredProtector) => ({
+            ...generator.found(stored),
+            ...followed.found(stored),
+            ...unusable.found(stored),
+          });
           const conditions = new SourceConditions({ core: client, protectors, found, clock, logger, failures });
-          running.push(conditions.lead(leadership.signal));
+          running.push(conditions.lead(leadership.signal), unusable.lead(leadership.signal));
         },
         loseLeadership: () => leadership.abort(),
         actions: (action: string, namespace = "default", resource = "deployments") =>

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CellStatus, type PodProtectorStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import {
+  type CellStatus,
+  type Condition,
+  type PodProtectorStatus,
+} from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { countedSpec, CountedSpec } from "../../../../src/accounting/count/counted-spec.ts";
-import { floorConditions, writesConditionsAlone } from "../../../../src/accounting/count/floor-conditions.ts";
+import { floorConditions, hasNews, writesConditionsAlone } from "../../../../src/accounting/count/floor-conditions.ts";
 import { summarize } from "../../../../src/accounting/count/summary.ts";
 import { cell, counts, single } from "../samples.ts";
 
@@ -10,7 +14,10 @@ const question = new CountedSpec("uid", "app in (web)", 0);
 const answered = { countedSpec: countedSpec("uid", "app in (web)", 0) };
 const edited = { countedSpec: countedSpec("uid", "app in (other)", 0) };
 
-const statusOf = (cells: readonly CellStatus[]): PodProtectorStatus => ({ cells, summary: summarize(cells) });
+const statusOf = (cells: readonly CellStatus[], minAvailable = 1): PodProtectorStatus => ({
+  cells,
+  summary: summarize(cells, { minAvailable }),
+});
 const holding = (minAvailable: number, cells: readonly CellStatus[]): string[] =>
   Object.entries(floorConditions({ minAvailable }, statusOf(cells), question)).flatMap(([type, found]) =>
     found === false ? [] : [type],
@@ -59,4 +66,39 @@ test("conditions alone are written for the first counted cell only, and not whil
   assert.equal(writesConditionsAlone(statusOf(cells), "ghost"), false);
   const open = [...cells.slice(0, 2), cell(counts(2), [single("x")], "b")];
   assert.equal(writesConditionsAlone(statusOf(open), "a"), false);
+});
+
+const condition = (type: string, changes: Partial<Condition> = {}): Condition => ({
+  type,
+  status: "True",
+  reason: "Any",
+  message: "",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+  ...changes,
+});
+
+test("it is news when what is free, where an object stands, or the generation that this is about has changed", () => {
+  const cells = [cell(counts(3), [], "a")];
+  const told = (minAvailable: number, ...conditions: readonly Condition[]): PodProtectorStatus => ({
+    ...statusOf(cells, minAvailable),
+    conditions,
+  });
+  const known = told(1, condition("AtFloor"), condition("Ready", { observedGeneration: 2 }));
+  assert.equal(hasNews(known, known), false);
+  assert.equal(hasNews(known, { ...known, summary: statusOf(cells, 2).summary }), true);
+  const ready = condition("Ready", { observedGeneration: 2 });
+  assert.equal(hasNews(known, told(1, condition("AtFloor", { status: "False" }), ready)), true);
+  assert.equal(hasNews(known, told(1, condition("AtFloor", { message: "other" }), ready)), true);
+  assert.equal(hasNews(known, told(1, condition("AtFloor"), condition("BelowFloor"), ready)), true);
+  assert.equal(hasNews(known, told(1, condition("AtFloor"), condition("Ready", { observedGeneration: 3 }))), true);
+});
+
+test("what is absent is no news, and neither is another word for how an object fares", () => {
+  const cells = [cell(counts(3), [], "a")];
+  const { promised: _, disruptionsAllowed: __, countedCells: ___, ...ofGo } = statusOf(cells).summary;
+  const next = { ...statusOf(cells), conditions: [condition("Ready", { observedGeneration: 2 })] };
+  assert.equal(hasNews({ cells, summary: ofGo }, next), false);
+  assert.equal(hasNews({ ...next, conditions: [condition("Ready")] }, next), false);
+  const before = condition("Ready", { observedGeneration: 2, reason: "Other" });
+  assert.equal(hasNews({ ...next, conditions: [before] }, next), false);
 });

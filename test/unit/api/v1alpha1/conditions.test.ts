@@ -35,6 +35,18 @@ test("the generation that was looked at is written where it is known, and anothe
   assert.equal(withConditions([foreign, silent], { CellSilent: false }, now)?.[0]?.observedGeneration, 3);
 });
 
+test("the generation of the call is written with all conditions that are there, true or ended", () => {
+  const found = { CellSilent: { reason: "NoHeartbeat", message: silent.message }, Dangling: false } as const;
+  const once = withConditions([silent], found, now, 4);
+  assert.deepEqual(once, [{ ...silent, observedGeneration: 4 }]);
+  assert.equal(withConditions(once, found, now, 4), once);
+  const ended = withConditions(once, { CellSilent: false }, now, 5);
+  assert.equal(ended?.[0]?.observedGeneration, 5);
+  assert.equal(withConditions(ended, { CellSilent: false }, now, 5), ended);
+  const later = withConditions(ended, { CellSilent: false }, now, 6);
+  assert.deepEqual(later, [{ ...ended?.[0], observedGeneration: 6 }]);
+});
+
 test("a condition that was never true is not written as false", () => {
   assert.equal(withConditions(undefined, { Dangling: false, Undrainable: false }, now), undefined);
   const existing = [foreign];
@@ -89,6 +101,6 @@ test("every type and reason of the source stands in the table of docs/conditions
   ]);
   const rows = [...readFileSync("docs/conditions.md", "utf8").matchAll(/^\| `(\w+)` \|[^|]*\|([^|]*)\|/gm)];
   const inDocs = rows.map(([, type, cell = ""]) => [type, [...cell.matchAll(/`(\w+)`/g)].map(([, reason]) => reason)]);
-  assert.equal(inCode.length, 13);
+  assert.equal(inCode.length, 15);
   assert.deepEqual(inDocs, inCode);
 });
