@@ -26,9 +26,9 @@ export function statusWrites({ protectorPath }: Stage): readonly AccountWrite[] 
     {
       by,
       verdict: "allowed",
-      what: "says AtFloor",
+      what: "says AtFloor, and Ready with it",
       path,
-      put: [replace("/status/conditions/0", condition("AtFloor"))],
+      put: [replace("/status/conditions/0", condition("AtFloor")), add("/status/conditions/-", condition("Ready"))],
     },
     { by, verdict: "policy", what: "counts more pods in another cell", path, put: [replace(counts(other), 1_000_000)] },
     { by, verdict: "policy", what: "forgets admissions of another cell", path, put: [replace(buckets(other), [])] },
@@ -123,9 +123,9 @@ export function statusWrites({ protectorPath }: Stage): readonly AccountWrite[] 
     {
       by: "generator",
       verdict: "allowed",
-      what: "says Dangling",
+      what: "says Dangling, and Ready with it",
       path,
-      put: [replace("/status/conditions/1", condition("Dangling"))],
+      put: [replace("/status/conditions/1", condition("Dangling")), add("/status/conditions/-", condition("Ready"))],
     },
     { by: "generator", verdict: "policy", what: "counts", path, put: [replace(counts(own), 1_000_000)] },
     {
