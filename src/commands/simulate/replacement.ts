@@ -37,7 +37,7 @@ export function settled(protector: PodProtector, gone: readonly GonePod[], now: 
     const ofCell = gone.filter((one) => one.cellID === cellID);
     return { cellID, aggregation: recounted(aggregation, ofCell, spec.minReadySeconds, now) };
   });
-  return { ...protector, status: { ...status, cells, summary: summarize(cells) } };
+  return { ...protector, status: { ...status, cells, summary: summarize(cells, spec) } };
 }
 
 function recounted(

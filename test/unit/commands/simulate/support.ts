@@ -46,7 +46,7 @@ export function rawProtector(name: string, fields: ProtectorFields = {}): JsonOb
     kind: "PodProtector",
     metadata: { name, namespace: "shop", uid: `uid-${name}`, resourceVersion: "7", ...metadata },
     spec: { minAvailable: min, minReadySeconds: 0, selector: { matchLabels: { app: name } }, ...spec },
-    status: { cells: counted, summary: summarize(counted), conditions },
+    status: { cells: counted, summary: summarize(counted, { minAvailable: min }), conditions },
   };
 }
 
