@@ -99,16 +99,15 @@ function explanationJson({ explained, unusable }: Explanation, asked: AskedPod |
 }
 
 function explainedJson(one: Explained, asked: AskedPod | undefined, program: string): object {
-  const { core, standing, promises, pods, refusals, refused, answers, inCells } = one;
+  const { core, standing, promises, pods, refusals, answers, inCells } = one;
   return {
     core,
-    ...standingJson(standing, undefined),
-    refused,
+    ...standingJson(standing, refusals),
     relation: answers?.relation,
     deletion: answers === undefined ? undefined : answerJson(answers.deletion),
     eviction: answers === undefined ? undefined : answerJson(answers.eviction),
     promises: promises.map((promise) => ({ ...promise, pod: pods?.get(promise.podUID ?? "") })),
-    refusals: refusals.map(({ reason, message, count, lastAt }) => ({
+    refusals: refusals?.events.map(({ reason, message, count, lastAt }) => ({
       reason,
       message,
       count,

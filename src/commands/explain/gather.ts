@@ -6,7 +6,7 @@ import { type OpenClusters } from "../clusters/open.ts";
 import { type FleetCells } from "../fleet/cells.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type OpenPromise, openPromises } from "../fleet/promises.ts";
-import { type ProtectorEvent, refusalsOf } from "../fleet/refusals.ts";
+import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
 import { type Standing } from "../fleet/standing.ts";
 import { type AskedPod, type Judged, judged, relationOf, typicalPod } from "./judged.ts";
 import { clientOf, type PromisedPod, promisedPods } from "./pod.ts";
@@ -21,9 +21,8 @@ export interface Explained {
   readonly promises: readonly OpenPromise[];
   /** Of those, by UID or digest, pods that are still there; undefined where they cannot be read. */
   readonly pods: ReadonlyMap<string, PromisedPod> | undefined;
-  /** The newest first. */
-  readonly refusals: readonly ProtectorEvent[];
-  readonly refused: number;
+  /** Undefined = none is known. */
+  readonly refusals: Refusals | undefined;
   /** Of the asked pod; undefined where none is asked about. */
   readonly answers:
     | { readonly relation: "protected" | "counted"; readonly deletion: Judged; readonly eviction: Judged }
@@ -77,8 +76,7 @@ export async function gather(
         cells: look.cells,
         promises,
         pods: joined(found),
-        refusals: ofOne?.events ?? [],
-        refused: ofOne?.count ?? 0,
+        refusals: ofOne,
         inCells,
         answers: relation === "none" ? undefined : { relation, deletion: answer("delete"), eviction: answer("evict") },
       });

@@ -3,7 +3,7 @@ import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
 import { type OpenPromise } from "../fleet/promises.ts";
-import { cellsText, stateText, toneOf } from "../fleet/wording.ts";
+import { callersText, cellsText, stateText, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { wrapped, wrappedCommand } from "../text/wrap.ts";
@@ -70,7 +70,7 @@ function podText(
 }
 
 function protectorText(one: Explained, view: ExplanationView): string {
-  const { core, standing, answers, refused, refusals } = one;
+  const { core, standing, answers, refusals } = one;
   const { mustStay, available, promised, free, states } = standing;
   const { terminal } = view;
   const numbers = `must stay ${mustStay}, available ${available}, promised ${promised}, free ${free}`;
@@ -87,7 +87,7 @@ function protectorText(one: Explained, view: ExplanationView): string {
     );
     for (const text of refusalTexts(answers.deletion, answers.eviction)) lines.push(lineOf("refusal", text, view));
   }
-  lines.push(...cellAnswers(one, view), ...promiseLines(one, view), ...refusedLines(refused, refusals, view));
+  lines.push(...cellAnswers(one, view), ...promiseLines(one, view), ...refusedLines(refusals, view));
   adviceFor(one, view).forEach(({ text, command }, index) => {
     lines.push(lineOf(index === 0 ? "you can" : "", text, view));
     if (command !== undefined) lines.push(commandOf(command, view));
@@ -104,13 +104,13 @@ export function adviceFor(
   return refused === undefined ? [] : adviceOn(standing, refused.verdict, asked, program);
 }
 
-function refusedLines(refused: number, refusals: Explained["refusals"], view: ExplanationView): readonly string[] {
-  if (refused === 0) return [];
-  const last = refusals[0]?.lastAt;
-  const when = last === undefined ? "" : `, last ${ageText((view.at - last) / 1000)} ago`;
+function refusedLines(refusals: Explained["refusals"], view: ExplanationView): readonly string[] {
+  if (refusals === undefined) return [];
+  const { count: refused, lastAt } = refusals;
+  const when = lastAt === undefined ? "" : `, last ${ageText((view.at - lastAt) / 1000)} ago`;
   return [
-    lineOf("refused", `${refused} time${refused === 1 ? "" : "s"} lately${when}`, view),
-    ...refusals
+    lineOf("refused", `${refused} time${refused === 1 ? "" : "s"} lately${when}${callersText(refusals)}`, view),
+    ...refusals.events
       .slice(0, refusalsMax)
       .map(({ count, reason, message }) => lineOf("", `${count} x ${reason}: ${message}`, view)),
   ];

@@ -1,4 +1,5 @@
 /** What webhooks have refused lately, by Events on PodProtectors. The API server forgets Events after an hour. */
+import { parseCallerCounts } from "../../api/caller-counts.ts";
 import { fieldsOf } from "../../api/json.ts";
 import { parseTime } from "../../api/micro-time.ts";
 import { objectKey, type ObjectKey } from "../../api/object-key.ts";
@@ -27,6 +28,13 @@ export interface Refusals {
   readonly last: ProtectorEvent;
   /** The newest first. */
   readonly events: readonly ProtectorEvent[];
+  /** Who asked, those with the most first, as far as the Events name them. */
+  readonly callers: readonly RefusedCaller[];
+}
+
+export interface RefusedCaller {
+  readonly name: string;
+  readonly count: number;
 }
 
 const webhook = "podseidon-webhook";
@@ -68,7 +76,7 @@ export function refusalsOf(all: readonly ProtectorEvent[]): ReadonlyMap<ObjectKe
       const sorted = unsorted.sort((a, b) => (b.lastAt ?? 0) - (a.lastAt ?? 0));
       const count = sorted.reduce((sum, event) => sum + event.count, 0);
       const [last] = sorted as [ProtectorEvent];
-      return [protector, { count, lastAt: last.lastAt, last, events: sorted }];
+      return [protector, { count, lastAt: last.lastAt, last, events: sorted, callers: callersOf(sorted) }];
     }),
   );
 }
@@ -76,6 +84,17 @@ export function refusalsOf(all: readonly ProtectorEvent[]): ReadonlyMap<ObjectKe
 /** Of an Event on a PodProtector. */
 export function isRefusal({ component, reason }: Pick<ProtectorEvent, "component" | "reason">): boolean {
   return component === webhook && !noRefusals.has(reason);
+}
+
+/** Summed over the Events. */
+function callersOf(events: readonly ProtectorEvent[]): readonly RefusedCaller[] {
+  const counts = new Map<string, number>();
+  for (const { message } of events) {
+    for (const { name, count } of parseCallerCounts(message)?.callers ?? []) {
+      counts.set(name, (counts.get(name) ?? 0) + count);
+    }
+  }
+  return Array.from(counts, ([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count);
 }
 
 function readEvent(raw: unknown): ProtectorEvent | undefined {

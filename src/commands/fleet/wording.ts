@@ -5,6 +5,7 @@ import { assertNever } from "../../util/assert.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { ageText } from "../text/age.ts";
 import { type Tone } from "../text/colour.ts";
+import { type Refusals } from "./refusals.ts";
 import { isWrong, type Standing, type State } from "./standing.ts";
 
 /** Cells that a line names. */
@@ -33,6 +34,17 @@ function cellText({ cellID, counts, silentForMs, last, unconfirmed }: CellFigure
     default:
       return assertNever(counts);
   }
+}
+
+/** Callers that a line names. */
+const callersMax = 3;
+
+/** `, by runaway 240, alice 11`; empty where nobody is named. */
+export function callersText({ callers }: Pick<Refusals, "callers">): string {
+  if (callers.length === 0) return "";
+  const named = callers.slice(0, callersMax).map(({ name, count }) => `${name} ${count}`);
+  const more = callers.length > callersMax ? ` and ${callers.length - callersMax} more` : "";
+  return `, by ${named.join(", ")}${more}`;
 }
 
 /** All of its states. */

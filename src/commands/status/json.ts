@@ -51,6 +51,7 @@ export function standingJson(standing: Standing, refused: Refusals | undefined):
       silentForMs,
     })),
     refused: refused?.count ?? 0,
+    refusedCallers: refused?.callers ?? [],
     lastRefusedAt: refused?.lastAt === undefined ? undefined : formatMicroTime(refused.lastAt),
   };
 }

@@ -6,7 +6,7 @@ import { type Terminal } from "../command.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing, type State } from "../fleet/standing.ts";
-import { cellsText, conditionAge, toneOf } from "../fleet/wording.ts";
+import { callersText, cellsText, conditionAge, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { type Column, type Row, shortened, table } from "../text/table.ts";
@@ -121,7 +121,9 @@ function remarksOn(standing: Standing, refused: Refusals | undefined, { isWide, 
     ...(isWide ? [] : [`cells: ${cellsText(standing)}`]),
     ...(others.length === 0 ? [] : [`also: ${others.join(", ")}`]),
     ...(since === undefined ? [] : [`${state} for ${since}${message === "" ? "" : `: ${message}`}`]),
-    ...(refused?.lastAt === undefined ? [] : [`last refused ${ageText((at - refused.lastAt) / 1000)} ago`]),
+    ...(refused?.lastAt === undefined
+      ? []
+      : [`last refused ${ageText((at - refused.lastAt) / 1000)} ago${callersText(refused)}`]),
   ];
 }
 

@@ -23,3 +23,24 @@ test("refusals are summed by PodProtector, the newest first, without what refuse
     ["shop/api"],
   );
 });
+
+test("who asked is summed over the Events, and an Event without callers names nobody", async () => {
+  const fleet = await createFleet();
+  const { core, stop } = fleet;
+  const by = (counts: string): string => `Refused 251 deletions in 60 s (by ${counts}); last: Deletion of pod x: why`;
+  await createRefusal(fleet, { name: "web", count: 251, agoMs: 60_000, message: by("runaway 240, alice 11") });
+  await createRefusal(fleet, {
+    name: "web",
+    count: 20,
+    agoMs: 9_000,
+    reason: "CountsPending",
+    message: by("alice 20"),
+  });
+  await createRefusal(fleet, { name: "old", count: 2, agoMs: 9_000 });
+  const refusals = refusalsOf(await listProtectorEvents(core.client, "shop", stop.signal));
+  assert.deepEqual(refusals.get(objectKey("shop", "web"))?.callers, [
+    { name: "runaway", count: 240 },
+    { name: "alice", count: 31 },
+  ]);
+  assert.deepEqual(refusals.get(objectKey("shop", "old"))?.callers, []);
+});

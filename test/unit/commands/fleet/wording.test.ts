@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CellFigures, type QuotaFigures } from "../../../../src/accounting/reserve/quota-figures.ts";
 import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { cellsText, conditionAge, stateText, toneOf } from "../../../../src/commands/fleet/wording.ts";
+import { callersText, cellsText, conditionAge, stateText, toneOf } from "../../../../src/commands/fleet/wording.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 
 const cell = (cellID: string, changes: Partial<CellFigures> = {}): CellFigures => ({
@@ -41,4 +41,10 @@ test("a condition has an age while it holds", () => {
   assert.equal(of("True", "2025-12-31T23:56:00Z"), "4 m 00 s");
   assert.equal(of("False", "2025-12-31T23:56:00Z"), undefined);
   assert.equal(of("True", "yesterday"), undefined);
+});
+
+test("those who asked most are named", () => {
+  const callers = ["a", "b", "c", "d"].map((name, index) => ({ name, count: 9 - index }));
+  assert.equal(callersText({ callers }), ", by a 9, b 8, c 7 and 1 more");
+  assert.equal(callersText({ callers: [] }), "");
 });

@@ -32,6 +32,7 @@ test("JSON has each PodProtector with its cells and refusals", async () => {
     isWrong: false,
     cells: [{ cell: "w1", counts: "in-force", available: 3, promised: 0, silentForMs: undefined }],
     refused: 4,
+    refusedCallers: [],
     lastRefusedAt: "2026-01-01T00:00:00.000000Z",
   };
   assert.deepEqual(standingJson(standing!, refused), expected);
