@@ -5,6 +5,7 @@ import { type GeneratorState } from "../../kube/generator-state.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type ListedProtectors } from "../fleet/protectors.ts";
 import { type ProtectorEvent } from "../fleet/refusals.ts";
+import { type ReadyReplicas } from "../fleet/replicas.ts";
 
 /** What was read, or why nothing was, as the end of a sentence: "you may not list leases in podseidon-system". */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
@@ -32,12 +33,7 @@ export interface HeartbeatFacts {
 }
 
 /** A Deployment of Podseidon. */
-export interface DeploymentFacts {
-  readonly name: string;
-  /** "generator", "webhook", "aggregator". */
-  readonly component: string;
-  readonly wanted: number;
-  readonly ready: number;
+export interface DeploymentFacts extends ReadyReplicas {
   readonly image: string;
   /** The ServiceAccount that it runs as. */
   readonly account: string;

@@ -5,7 +5,7 @@ import { cellIDProblem } from "../../config/address.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
 import { coreOptions, invalid, namespaceOption, outputOption, readOutput, workerOption } from "../clusters/options.ts";
 import { type Command, type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../command.ts";
-import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { type CoreLook, looksAt } from "../fleet/look.ts";
 import { standingJson } from "../status/json.ts";
 import { jsonText } from "../text/json.ts";
 import { type Explained, type Explanation, gather } from "./gather.ts";
@@ -60,9 +60,7 @@ export async function explained(
   const { clock, signal, complain, write, terminal, program } = context;
   const { namespace } = target;
   const { leaseNamespace } = clusters.choice;
-  const looks = await Promise.all(
-    Array.from(clusters.cores, ([core, client]) => lookAt({ core, client, namespace, leaseNamespace, clock, signal })),
-  );
+  const looks = await looksAt(clusters.cores, { namespace, leaseNamespace, clock, signal });
   for (const line of looks.flatMap(({ unread }) => unread)) complain(line);
   if (looks.every(({ protectors }) => protectors === undefined)) return { exitCode: 1 };
   let asked: AskedPod | undefined;

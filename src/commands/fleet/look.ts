@@ -46,6 +46,14 @@ export interface LookOptions {
   readonly signal: AbortSignal;
 }
 
+/** A look at each of these cores, at the same time. Rejects only for programmer errors. */
+export function looksAt(
+  cores: ReadonlyMap<string, KubeClient>,
+  options: Omit<LookOptions, "core" | "client">,
+): Promise<readonly CoreLook[]> {
+  return Promise.all(Array.from(cores, ([core, client]) => lookAt({ ...options, core, client })));
+}
+
 /** Rejects only for programmer errors. All parts are asked for at the same time. */
 export async function lookAt(options: LookOptions): Promise<CoreLook> {
   const { core, client, namespace, leaseNamespace, clock, signal } = options;

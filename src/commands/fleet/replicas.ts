@@ -23,7 +23,17 @@ export async function listReplicas(
   namespace: string,
   signal: AbortSignal,
 ): Promise<readonly ReadyReplicas[]> {
-  const found: ReadyReplicas[] = [];
+  const found = await listDeployments(client, { namespace, signal }, (replicas) => replicas);
+  return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The same, with what `read` makes of each; `raw` is the Deployment. Throws KubeError. */
+export async function listDeployments<T>(
+  client: KubeClient,
+  { namespace, signal }: { readonly namespace: string; readonly signal: AbortSignal },
+  read: (replicas: ReadyReplicas, raw: unknown) => T,
+): Promise<readonly T[]> {
+  const found: T[] = [];
   await listAll(
     client,
     { resource: deployments, namespace, labelSelector },
@@ -33,14 +43,15 @@ export async function listReplicas(
       const component = fieldsOf(labels)[componentLabel];
       if (typeof name !== "string" || typeof component !== "string") return;
       const [wanted, ready] = [fieldsOf(spec)["replicas"], fieldsOf(status)["readyReplicas"]];
-      found.push({
+      const replicas = {
         name,
         component,
         ready: typeof ready === "number" ? ready : 0,
         wanted: typeof wanted === "number" ? wanted : 1,
-      });
+      };
+      found.push(read(replicas, raw));
     },
     { signal },
   );
-  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return found;
 }

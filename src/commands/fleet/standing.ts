@@ -31,6 +31,20 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
+/** The condition that says why, and since when. */
+export const conditionOf: { readonly [S in State]?: ConditionType } = {
+  "below floor": "BelowFloor",
+  "cell silent": "CellSilent",
+  "change held": "ChangeHeld",
+  dangling: "Dangling",
+  undrainable: "Undrainable",
+  "at floor": "AtFloor",
+  "floor stale": "FloorStale",
+  "matches nothing": "Unmatched",
+  "override ignored": "OverrideIgnored",
+  "spec ignored": "SpecIgnored",
+};
+
 /** Those that need somebody. The others are worth a look. */
 const wrong: ReadonlySet<State> = new Set<State>([
   "unusable",

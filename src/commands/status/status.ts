@@ -5,7 +5,7 @@ import { sleep } from "../../util/clock.ts";
 import { coreOptions, namespaceOption, outputOption, type OutputFormat, readOutput } from "../clusters/options.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
 import { type Command, type CommandContext, type CommandEnd, isGiven, type Terminal, wrongUsage } from "../command.ts";
-import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { type CoreLook, looksAt } from "../fleet/look.ts";
 import { jsonText } from "../text/json.ts";
 import { statusJson } from "./json.ts";
 import { isAnythingWrong, statusText } from "./text.ts";
@@ -51,7 +51,7 @@ async function looked(context: CommandContext, clusters: OpenClusters, shown: Sh
   const { clock, signal } = context;
   for (;;) {
     const startedAt = clock.monotonicMs();
-    const looks = await looksAt(context, clusters);
+    const looks = await looksAt(clusters.cores, { ...context, ...clusters.choice });
     if (signal.aborted) return { exitCode: 0 };
     context.write(textOf(looks, context, clusters, shown));
     if (!shown.isWatch) return endOf(looks);
@@ -59,13 +59,6 @@ async function looked(context: CommandContext, clusters: OpenClusters, shown: Sh
     await sleep(clock, Math.max(watchMs, tookMs * pauseFactor), signal);
     if (signal.aborted) return { exitCode: 0 };
   }
-}
-
-function looksAt({ clock, signal }: CommandContext, { cores, choice }: OpenClusters): Promise<readonly CoreLook[]> {
-  const { namespace, leaseNamespace } = choice;
-  return Promise.all(
-    Array.from(cores, ([core, client]) => lookAt({ core, client, namespace, leaseNamespace, clock, signal })),
-  );
 }
 
 function endOf(looks: readonly CoreLook[]): CommandEnd {

@@ -5,7 +5,7 @@ import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
-import { isWrong, type Standing, type State } from "../fleet/standing.ts";
+import { conditionOf, isWrong, type Standing, type State } from "../fleet/standing.ts";
 import { callersText, cellsText, conditionAge, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
@@ -126,18 +126,6 @@ function remarksOn(standing: Standing, refused: Refusals | undefined, { isWide, 
       : [`last refused ${ageText((at - refused.lastAt) / 1000)} ago${callersText(refused)}`]),
   ];
 }
-
-const conditionOf: Partial<Record<State, string>> = {
-  "below floor": "BelowFloor",
-  "at floor": "AtFloor",
-  "change held": "ChangeHeld",
-  dangling: "Dangling",
-  undrainable: "Undrainable",
-  "floor stale": "FloorStale",
-  "matches nothing": "Unmatched",
-  "override ignored": "OverrideIgnored",
-  "spec ignored": "SpecIgnored",
-};
 
 /** Of the condition, where it says more than the state does. */
 function messageOf({ protector }: Standing, state: State): string {

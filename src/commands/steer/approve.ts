@@ -20,7 +20,7 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { type CoreLook, looksAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
 import { ageText } from "../text/age.ts";
 import { wrapped } from "../text/wrap.ts";
@@ -60,7 +60,7 @@ export const approve: Command = {
     if (clusters instanceof Problem) return wrongUsage(clusters.message);
     try {
       if (workload !== undefined) return await undo(context, clusters, workload, isGiven(options, "dry-run"));
-      const looks = await looksAt(context, clusters);
+      const looks = await looksAt(clusters.cores, { ...context, ...clusters.choice });
       for (const line of looks.flatMap(({ unread }) => unread)) context.complain(line);
       if (typeof cause !== "string") return listed(context, looks, output === "json");
       return await approved(context, options, { cause, looks, clusters });
@@ -69,13 +69,6 @@ export const approve: Command = {
     }
   },
 };
-
-function looksAt({ clock, signal }: CommandContext, { cores, choice }: OpenClusters): Promise<readonly CoreLook[]> {
-  const { namespace, leaseNamespace } = choice;
-  return Promise.all(
-    Array.from(cores, ([core, client]) => lookAt({ core, client, namespace, leaseNamespace, clock, signal })),
-  );
-}
 
 /** The PodProtectors that a cause holds: the condition names it. */
 function heldBy({ protectors }: CoreLook, cause: string): readonly Standing[] {

@@ -20,7 +20,7 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { type CoreLook, looksAt } from "../fleet/look.ts";
 import { cellLines, type CellLine, isCellWrong } from "../status/cell-lines.ts";
 import { cellsJson, cellsTable } from "../status/cells-table.ts";
 import { jsonText } from "../text/json.ts";
@@ -68,7 +68,7 @@ export const cells: Command = {
     const clusters = await openClusters(options, context);
     if (clusters instanceof Problem) return wrongUsage(clusters.message);
     try {
-      const looks = await looksAt(context, clusters);
+      const looks = await looksAt(clusters.cores, { ...context, ...clusters.choice, namespace: undefined });
       for (const line of looks.flatMap(({ unread }) => unread)) context.complain(line);
       if (action === "list") return listed(context, looks, output === "json");
       return await steered(context, options, { action, cellID: String(cell), looks, clusters });
@@ -77,15 +77,6 @@ export const cells: Command = {
     }
   },
 };
-
-function looksAt({ clock, signal }: CommandContext, { cores, choice }: OpenClusters): Promise<readonly CoreLook[]> {
-  const { leaseNamespace } = choice;
-  return Promise.all(
-    Array.from(cores, ([core, client]) =>
-      lookAt({ core, client, namespace: undefined, leaseNamespace, clock, signal }),
-    ),
-  );
-}
 
 function listed({ write, terminal }: CommandContext, looks: readonly CoreLook[], isJson: boolean): CommandEnd {
   if (isJson) write(jsonText({ cores: looks.map(cellsJson) }));

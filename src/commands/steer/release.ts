@@ -21,7 +21,7 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { type CoreLook, lookAt } from "../fleet/look.ts";
+import { type CoreLook, looksAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
 import { ageText } from "../text/age.ts";
 import { wrapped } from "../text/wrap.ts";
@@ -53,7 +53,7 @@ export const release: Command = {
     const clusters = await openClusters(options, context);
     if (clusters instanceof Problem) return wrongUsage(clusters.message);
     try {
-      const looks = await looksAt(context, clusters);
+      const looks = await looksAt(clusters.cores, { ...context, ...clusters.choice });
       for (const line of looks.flatMap(({ unread }) => unread)) context.complain(line);
       if (typeof protector !== "string") return listed(context, looks, output === "json");
       return await released(context, options, { name: protector, reason, looks, clusters });
@@ -62,13 +62,6 @@ export const release: Command = {
     }
   },
 };
-
-function looksAt({ clock, signal }: CommandContext, { cores, choice }: OpenClusters): Promise<readonly CoreLook[]> {
-  const { namespace, leaseNamespace } = choice;
-  return Promise.all(
-    Array.from(cores, ([core, client]) => lookAt({ core, client, namespace, leaseNamespace, clock, signal })),
-  );
-}
 
 function dangling({ protectors }: CoreLook): readonly Standing[] {
   return (protectors?.standings ?? []).filter(({ protector }) => holds(protector, "Dangling"));

@@ -14,7 +14,7 @@ import { type CertificateEvent, type CoreFacts, type Reading, type RightFacts } 
 import { cellRights, coreRights, listAccounts, type NeededRight, reviewRights, reviews } from "./account-rights.ts";
 import { readGreeting } from "./clock.ts";
 import { type Reader, readInTime } from "./deadline.ts";
-import { listDeployments } from "./deployments.ts";
+import { readDeployments } from "./deployments.ts";
 import { listHeartbeats, readLease } from "./leases.ts";
 
 /** A large core has 20 MB of them. */
@@ -36,7 +36,7 @@ export async function readCore(
     listHeartbeats(client, systemNamespace, signal),
   );
   const deployed = readInTime({ cluster, verb: "list", resource: deployments, ...system }, reader, (signal) =>
-    listDeployments(client, systemNamespace, signal),
+    readDeployments(client, systemNamespace, signal),
   );
   return {
     name,

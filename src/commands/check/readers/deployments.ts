@@ -3,12 +3,8 @@ import { asList, fieldsOf } from "../../../api/json.ts";
 import { environmentName } from "../../../config/environment.ts";
 import { type FlagName } from "../../../config/flag-table.ts";
 import { type KubeClient } from "../../../kube/kube-client.ts";
-import { listAll } from "../../../kube/watch/index.ts";
-import { deployments } from "../../fleet/replicas.ts";
+import { listDeployments } from "../../fleet/replicas.ts";
 import { type DeploymentFacts } from "../facts.ts";
-
-const labelSelector = "app.kubernetes.io/name=podseidon";
-const componentLabel = "app.kubernetes.io/component";
 
 /** Flags that a check compares; each may stand in the environment instead. */
 const readFlags = [
@@ -20,39 +16,24 @@ const readFlags = [
 ] as const satisfies readonly FlagName[];
 
 /** Empty where Podseidon runs in another way. Throws KubeError. */
-export async function listDeployments(
+export function readDeployments(
   cluster: KubeClient,
   namespace: string,
   signal: AbortSignal,
 ): Promise<readonly DeploymentFacts[]> {
-  const found: DeploymentFacts[] = [];
-  await listAll(
-    cluster,
-    { resource: deployments, namespace, labelSelector },
-    (raw) => {
-      const { metadata, spec, status } = fieldsOf(raw);
-      const { name, labels } = fieldsOf(metadata);
-      const component = fieldsOf(labels)[componentLabel];
-      if (typeof name !== "string" || typeof component !== "string") return;
-      const { replicas, template } = fieldsOf(spec);
-      const pod = fieldsOf(fieldsOf(template)["spec"]);
-      const containers = asList(pod["containers"]).map(fieldsOf);
-      const account = pod["serviceAccountName"];
-      const { readyReplicas } = fieldsOf(status);
-      const image = containers[0]?.["image"];
-      found.push({
-        name,
-        component,
-        wanted: typeof replicas === "number" ? replicas : 1,
-        ready: typeof readyReplicas === "number" ? readyReplicas : 0,
-        image: typeof image === "string" ? image : "",
-        account: typeof account === "string" ? account : "default",
-        flags: new Map(containers.flatMap(flagsOf)),
-      });
-    },
-    { signal },
-  );
-  return found;
+  return listDeployments(cluster, { namespace, signal }, (replicas, raw) => {
+    const { template } = fieldsOf(fieldsOf(raw)["spec"]);
+    const pod = fieldsOf(fieldsOf(template)["spec"]);
+    const containers = asList(pod["containers"]).map(fieldsOf);
+    const account = pod["serviceAccountName"];
+    const image = containers[0]?.["image"];
+    return {
+      ...replicas,
+      image: typeof image === "string" ? image : "",
+      account: typeof account === "string" ? account : "default",
+      flags: new Map(containers.flatMap(flagsOf)),
+    };
+  });
 }
 
 /** Of a container: what stands in its arguments takes precedence. */

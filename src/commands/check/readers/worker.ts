@@ -17,7 +17,7 @@ import {
 } from "./account-rights.ts";
 import { readGreeting } from "./clock.ts";
 import { type Reader, readInTime } from "./deadline.ts";
-import { listDeployments } from "./deployments.ts";
+import { readDeployments } from "./deployments.ts";
 import { readServed } from "./served-certificate.ts";
 import { listEntries, webhookConfigurations } from "./webhook-entries.ts";
 
@@ -46,7 +46,7 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
       listEntries(client, signal),
     ),
     readInTime({ cluster, verb: "list", resource: deployments, ...system }, reader, async (signal) =>
-      (await listDeployments(client, systemNamespace, signal)).filter(({ component }) => component === "aggregator"),
+      (await readDeployments(client, systemNamespace, signal)).filter(({ component }) => component === "aggregator"),
     ),
   ]);
   const settings = settingsOf(question, deployed.ok ? deployed.value : []);

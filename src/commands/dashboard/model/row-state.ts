@@ -1,7 +1,6 @@
 /** The states of a PodProtector as the page shows them: a word, a tone that has a shape of its own, and why. */
-import { type ConditionType } from "../../../api/v1alpha1/conditions.ts";
 import { type Condition } from "../../../api/v1alpha1/pod-protector.ts";
-import { isWrong, type State, states } from "../../fleet/standing.ts";
+import { conditionOf, isWrong, type State, states } from "../../fleet/standing.ts";
 
 /** How it is drawn. */
 export type Tone = "bad" | "warn" | "note" | "good";
@@ -18,17 +17,6 @@ export interface RowState {
 const bad: ReadonlySet<State> = new Set<State>(["unusable", "below floor", "cell silent"]);
 /** Somebody will be told no, or is not listened to. */
 const warnings: ReadonlySet<State> = new Set<State>(["at floor", "undrainable", "override ignored", "spec ignored"]);
-
-const conditionOf: { readonly [S in State]?: ConditionType } = {
-  "cell silent": "CellSilent",
-  "change held": "ChangeHeld",
-  dangling: "Dangling",
-  undrainable: "Undrainable",
-  "floor stale": "FloorStale",
-  "matches nothing": "Unmatched",
-  "override ignored": "OverrideIgnored",
-  "spec ignored": "SpecIgnored",
-};
 
 const explained: { readonly [S in State]?: string } = {
   "cell silent": "Nothing is heard from a cell, so its pods do not count",

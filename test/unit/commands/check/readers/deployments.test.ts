@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { listDeployments } from "../../../../../src/commands/check/readers/deployments.ts";
+import { readDeployments } from "../../../../../src/commands/check/readers/deployments.ts";
 import { createScriptedKubeClient } from "../../../kube/scripted-kube-client.ts";
 
 const signal = new AbortController().signal;
@@ -21,7 +21,7 @@ test("a Deployment is read with its flags: arguments take precedence, and the la
     metadata: { resourceVersion: "1" },
     items: [{ metadata, spec, status: { readyReplicas: 1 } }, { metadata: { name: "other" } }],
   });
-  const [found, ...more] = await listDeployments(client, "podseidon-system", signal);
+  const [found, ...more] = await readDeployments(client, "podseidon-system", signal);
   assert.deepEqual(more, []);
   assert.deepEqual(
     { ...found, flags: Object.fromEntries(found?.flags ?? []) },
