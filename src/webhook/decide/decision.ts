@@ -70,6 +70,8 @@ export interface Refused {
   readonly audit: Audit;
   /** The numbers that it is due to; absent = no PodProtector has counted, or none was asked. */
   readonly figures?: QuotaFigures;
+  /** In shadow: the deletion was recorded by an earlier review, which has told of it. */
+  readonly isRepeated?: boolean;
   /** What may change it within a moment (hold-rule.ts); absent = nothing, so that it is answered at once. */
   readonly awaits?: HoldReason;
 }

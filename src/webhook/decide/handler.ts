@@ -225,7 +225,8 @@ export class Handler {
     if (decision.kind === "allowed" && decision.shadowed !== undefined) {
       const unwritten = unwrittenOf(match, asked);
       if (unwritten !== undefined) metrics.recordFailed(unwritten);
-      shadowReport.wouldRefuse(decision.shadowed, match.found, deletion, caller.user);
+      if (decision.shadowed.isRepeated !== true)
+        shadowReport.wouldRefuse(decision.shadowed, match.found, deletion, caller.user);
     }
     return last;
   }

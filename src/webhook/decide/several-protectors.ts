@@ -176,7 +176,8 @@ export class SeveralProtectors {
     const outcome = await reservations.reserve(protector, { ...deletion, isShadow: true }, caller);
     const failure = recordFailure(outcome);
     if (failure !== undefined) metrics.recordFailed(failure);
-    return this.#answerOf(protector, outcome, deletion);
+    const answer = this.#answerOf(protector, outcome, deletion);
+    return answer?.kind === "refused" ? { ...answer, isRepeated: wasRecordedBefore(outcome) } : answer;
   }
 
   /**
@@ -363,6 +364,13 @@ function afterReservation(protector: Protector, result: ReservationResult, delet
     default:
       return assertNever(result);
   }
+}
+
+/** The API server reviews a deletion again when the pod has changed meanwhile, or was an older one in its cache. */
+function wasRecordedBefore(outcome: SubmitOutcome<ReservationResult>): boolean {
+  if (outcome.kind !== "done" || outcome.result.kind !== "judged") return false;
+  const { verdict } = outcome.result;
+  return verdict.kind === "admitted" && verdict.isRepeated;
 }
 
 /** PodProtectors named in the audit annotation of an admission. */

@@ -118,3 +118,15 @@ test("evictions that would be refused are told apart from deletions", async () =
   assert.equal(answer.allowed, true);
   assert.equal(replica.metrics.count('webhook_would_refuse_total{podprotector="core/ns/web",operation="evict"'), 1);
 });
+
+test("a deletion that is reviewed again, because its pod has changed meanwhile, is reported once", async () => {
+  const { core, replica } = world([atFloor("web")]);
+  for (const resourceVersion of ["10", "11"]) {
+    const changed = withMetadata(pod("p"), { resourceVersion });
+    const { allowed, warnings } = await replica.review(deleteReview(changed));
+    assert.equal(allowed, true);
+    assert.match(warnings[0] ?? "", /^allowed in shadow mode/);
+  }
+  assert.equal(core.buckets("ns/web").length, 1);
+  assert.equal(replica.metrics.count('webhook_would_refuse_total{podprotector="core/ns/web"'), 1);
+});
