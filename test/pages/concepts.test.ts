@@ -53,7 +53,7 @@ function shownProtector(): PodProtector & { readonly status: PodProtectorStatus 
   return { ...decoded.protector, status };
 }
 
-test("the PodProtector of docs/concepts.md is what the generator makes of the Deployment that the page tells of", () => {
+test("the PodProtector of docs/concepts.md is what the generator makes of a Deployment with 12 replicas", () => {
   const { metadata, spec } = shownProtector();
   const [owner] = metadata.ownerReferences ?? [];
   const wanted = planFor(deployment(12, "25%", owner?.uid), rule);
