@@ -19,6 +19,7 @@ import { deployments } from "../../src/sources/deployment.ts";
 import { readSource } from "../../src/sources/read-source.ts";
 import { type SourceRecord } from "../../src/sources/source.ts";
 import { type EpochMicros } from "../../src/util/clock.ts";
+import { type Manifest, manifestsFolder, onlyOne, readManifests } from "../manifests/manifest-files.ts";
 
 const page = readFileSync(path.join(import.meta.dirname, "../../docs/concepts.md"), "utf8");
 /** The flags at their defaults. */
@@ -44,9 +45,11 @@ function deployment(replicas: number, maxUnavailable: number | string, uid = "ui
   return source;
 }
 
+/** Of the example. */
+const shown = load(/^```yaml\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? "");
+
 function shownProtector(): PodProtector & { readonly status: PodProtectorStatus } {
-  const [, yaml = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(page) ?? [];
-  const decoded = decodePodProtector(load(yaml));
+  const decoded = decodePodProtector(shown);
   assert(decoded.ok, JSON.stringify(decoded));
   const { status } = decoded.protector;
   assert(status !== undefined);
@@ -63,6 +66,33 @@ test("the PodProtector of docs/concepts.md is what the generator makes of a Depl
     [metadata.labels, metadata.annotations, metadata.finalizers, metadata.ownerReferences],
     [wanted.labels, wanted.annotations, [wanted.finalizer], [wanted.ownerReference]],
   );
+});
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+interface Crd extends Manifest {
+  readonly spec: { readonly versions: readonly [{ readonly schema: { readonly openAPIV3Schema: Schema } }] };
+}
+
+/** Fields that the schema does not know. What has no list of fields, such as labels, may hold anything. */
+function unknownFields(value: unknown, { properties, items }: Schema, at: string): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => unknownFields(item, items ?? {}, `${at}[]`));
+  if (typeof value !== "object" || value === null || properties === undefined) return [];
+  return Object.entries(value).flatMap(([key, field]) => {
+    const schema = properties[key];
+    return schema === undefined ? [`${at}.${key}`] : unknownFields(field, schema, `${at}.${key}`);
+  });
+}
+
+test("the CRD knows every field of the PodProtector of docs/concepts.md", () => {
+  const manifests = readManifests(path.join(manifestsFolder, "base/crd/podprotectors.yaml"));
+  const crd = onlyOne<Crd>(manifests, "CustomResourceDefinition");
+  const schema = crd.spec.versions[0].schema.openAPIV3Schema;
+  assert.deepEqual(unknownFields(shown, schema, ""), []);
+  assert.deepEqual(unknownFields({ status: { cells: [{ cell: "x" }] } }, schema, ""), [".status.cells[].cell"]);
 });
 
 test("the status of docs/concepts.md follows from its cells: counted spec, summary, conditions", () => {
@@ -82,10 +112,10 @@ test("the columns of kubectl in docs/concepts.md are those of the PodProtector b
   const { metadata, spec, status } = shownProtector();
   const { summary, conditions = [] } = status;
   const ready = conditions.find(({ type }) => type === "Ready");
-  const shown = /^deployment-checkout .*$/m.exec(page)?.[0].split(/\s+/);
+  const row = /^deployment-checkout .*$/m.exec(page)?.[0].split(/\s+/);
   const numbers = [summary.aggregatedAvailableReplicas, summary.promised, summary.disruptionsAllowed];
   const columns = [metadata.name, spec.minAvailable, ...numbers, summary.countedCells, ready?.reason, "12d"];
-  assert.deepEqual(shown, columns.map(String));
+  assert.deepEqual(row, columns.map(String));
 });
 
 test("the floors of docs/concepts.md are what the code computes, for 1 to 12 replicas", () => {
@@ -134,14 +164,14 @@ const setOn = [
 
 test("every label and annotation that people set stands in the table of docs/concepts.md, and nothing else", () => {
   for (const { names, on } of setOn) {
-    const shown = rowsBy(on).map(([, name = ""]) => `${apiGroup}/${name.replaceAll("`", "")}`);
+    const inTable = rowsBy(on).map(([, name = ""]) => `${apiGroup}/${name.replaceAll("`", "")}`);
     const setByPeople = Object.values(names).filter((name) => !setByPrograms.has(name));
-    assert.deepEqual(new Set(shown), new Set(setByPeople), String(on));
+    assert.deepEqual(new Set(inTable), new Set(setByPeople), String(on));
   }
 });
 
 test("the modes of docs/concepts.md are those that a namespace may have", () => {
-  const [[, , values = ""] = []] = rowsBy(/^namespace of the core, label$/).filter(([, name]) => name === "`mode`");
+  const [, , values = ""] = rowsBy(/^namespace of the core, label$/).find(([, name]) => name === "`mode`") ?? [];
   const modes = values.split(", ");
   assert.deepEqual(modes, ["`enforced`", "`shadow`", "`off`"]);
   for (const mode of modes) assert.equal(rowsBy(/^`/).filter(([cell]) => cell === mode).length, 1, mode);
