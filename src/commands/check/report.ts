@@ -16,6 +16,7 @@ const tones: Readonly<Record<Level, Tone | undefined>> = {
   note: undefined,
   unchecked: "faint",
 };
+const order: readonly Level[] = ["fail", "warn", "note", "ok", "unchecked"];
 /** Longer lines are hard to read, however wide the terminal is. */
 const columnsMax = 120;
 const columnsMin = 40;
@@ -29,9 +30,14 @@ export function reportText(groups: readonly Group[], style: Style): string {
     .filter(({ findings }) => findings.length > 0)
     .flatMap(({ title, findings }) => [
       coloured(style, "strong", printable(title)),
-      ...findings.flatMap((one) => linesOf(one, columns, style)),
+      ...findings.toSorted(bySeverity).flatMap((one) => linesOf(one, columns, style)),
     ]);
   return `${[...lines, summaryText(groups)].join("\n")}\n`;
+}
+
+/** In each group, what somebody has to mend comes first, and what nobody has looked at last. */
+function bySeverity(a: Finding, b: Finding): number {
+  return order.indexOf(a.level) - order.indexOf(b.level);
 }
 
 /** "2 failures, 3 warnings". */

@@ -15,7 +15,7 @@ import { readTarget, type Target, targetWords } from "./target.ts";
 import { adviceFor, explanationText, isRefused } from "./text.ts";
 
 export const explain: Command = {
-  usage: "explain <kind> <name>",
+  usage: "explain <kind> [name]",
   summary: "Say why a pod may not go, and what to do",
   options: [
     ...coreOptions,
@@ -26,7 +26,7 @@ export const explain: Command = {
   ],
   examples: [
     "explain pod web-7d9f-x2x -n shop --worker w1=my-worker",
-    "explain deployment shop/web",
+    "explain deployment/web -n shop",
     "explain protector shop/deployment-web",
   ],
   words: targetWords,
@@ -41,7 +41,7 @@ export const explain: Command = {
     const clusters = await openClusters(options, context);
     if (clusters instanceof Problem) return wrongUsage(clusters.message);
     try {
-      const target = readTarget(String(kind), String(name), clusters.objectNamespace);
+      const target = readTarget(String(kind), typeof name === "string" ? name : undefined, clusters.objectNamespace);
       if (target instanceof Problem) return wrongUsage(target.message);
       return await explained(context, clusters, target, { cell, isJson: output === "json" });
     } finally {

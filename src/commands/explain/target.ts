@@ -32,8 +32,17 @@ export const targetWords: readonly string[] = [
   ...new Set(sourceKinds.map(({ kind }) => kind.toLowerCase())),
 ];
 
-/** `name` may be NAMESPACE/NAME; else it is in `defaultNamespace`. */
-export function readTarget(kindText: string, nameText: string, defaultNamespace: string): Target | Problem {
+/**
+ * `nameText` may be NAMESPACE/NAME; else it is in `defaultNamespace`. Without one, `kindText` is KIND/NAME, as kubectl
+ * takes it.
+ */
+export function readTarget(kindText: string, nameText: string | undefined, defaultNamespace: string): Target | Problem {
+  if (nameText === undefined) {
+    const [kind = "", name, ...more] = kindText.split("/");
+    if (name === undefined || more.length > 0)
+      return new Problem(`${quote(kindText)} names no object; allowed: KIND NAME or KIND/NAME, such as pod web-0`);
+    return readTarget(kind, name, defaultNamespace);
+  }
   const lower = kindText.toLowerCase();
   const singular = [lower, lower.replace(/s$/, "")].map((word) => shortNames[word] ?? word);
   const word = singular.find((one) => targetWords.includes(one));

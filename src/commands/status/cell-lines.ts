@@ -11,6 +11,7 @@ export type CellState =
   | "retiring"
   | "gate missing"
   | "gate wrong"
+  | "gate unreachable"
   /** Counted, and without a Lease: by an aggregator without heartbeats, or somebody has deleted it. */
   | "no heartbeat"
   /** Neither counted nor with a Lease. */
@@ -59,7 +60,7 @@ export function cellLines({ cells, protectors }: CoreLook): readonly CellLine[] 
 
 /** Whether somebody has to do something about it. */
 export function isCellWrong(state: CellState): boolean {
-  return state === "silent" || state === "gate missing" || state === "gate wrong" || state === "ghost";
+  return state === "silent" || state === "ghost" || state.startsWith("gate ");
 }
 
 export function cellTone(state: CellState): Tone {
@@ -76,13 +77,30 @@ export function heardText({ cell }: CellLine): string {
 function stateOf({ lease, glance }: FleetCell): CellState {
   if (lease.isForgotten) return "retiring";
   if (glance.silentForMs !== undefined) return glance.isKept ? "silent, kept" : "silent";
-  if (lease.gate === undefined) return "ok";
-  return lease.gate.startsWith("missing") ? "gate missing" : "gate wrong";
+  return lease.gate === undefined ? "ok" : gateOf(lease.gate).state;
+}
+
+/** What the aggregator has found out about the webhook of its cell, once a minute. */
+function gateOf(gate: string): { readonly state: CellState; readonly remark: string } {
+  const [found, ...more] = gate.split(" ");
+  switch (found) {
+    case "missing":
+      return { state: "gate missing", remark: "its API server asks no webhook: any pod can be deleted there" };
+    case "unreachable":
+      return {
+        state: "gate unreachable",
+        remark: "its API server gets no decision from the webhook: deletions of pods are refused there",
+      };
+    case "other-cell":
+      return { state: "gate wrong", remark: `its API server asks the webhook for another cell: ${more.join(" ")}` };
+    default:
+      return { state: "gate wrong", remark: `its pod deletions are not reviewed as this cell's: ${gate}` };
+  }
 }
 
 function remarksOn({ lease, glance }: FleetCell): readonly string[] {
   const remarks: string[] = [];
-  if (lease.gate !== undefined) remarks.push(`its pod deletions are not reviewed as this cell's: ${lease.gate}`);
+  if (lease.gate !== undefined) remarks.push(`${gateOf(lease.gate).remark} (looked at once a minute)`);
   if (glance.isKept) remarks.push(`its last counts are kept in force until ${lease.keepUntil}`);
   if (lease.adopt !== undefined) remarks.push(`may be taken over by the cluster ${lease.adopt}`);
   for (const { annotation, value, allowed } of lease.ignored) {

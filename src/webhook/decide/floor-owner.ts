@@ -4,7 +4,7 @@
  */
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
-import { finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
+import { finalizer, overrides as annotations, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { followedProtectors, isFollowing } from "../../sources/followed-protector.ts";
 import { sourceKinds } from "../../sources/index.ts";
@@ -15,6 +15,8 @@ export interface FloorOwner {
   readonly name: string;
   /** The fields that set the floor, for a sentence. */
   readonly fields: string;
+  /** Where a person may have set it instead, for a sentence; absent = nowhere. */
+  readonly overrides?: string;
   /** What the generator undoes. */
   readonly undone: string;
   /** By the generator's word, it is gone although nobody deleted it. */
@@ -44,6 +46,7 @@ export function floorOwnerOf(protector: PodProtector): FloorOwner | undefined {
     // Others use the names of custom kinds too. As `kubectl edit` takes it.
     name: printable(`${kind}${group.includes(".") ? `.${group}` : ""} ${namespace}/${name}`),
     fields: sourceKinds.find((one) => one.kind === kind && one.resource.group === group)?.floorFields ?? "its spec",
+    overrides: `its annotation ${annotations.minAvailable} or ${annotations.maxUnavailable}`,
     undone: "edits of the PodProtector",
     hasVanished: holds("Dangling"),
     isUndrainable: holds("Undrainable"),

@@ -307,9 +307,10 @@ function outlook({ required, total, criterion }: QuotaFigures, owner: FloorOwner
 function floorAdvice(owner: FloorOwner | undefined): string {
   if (owner === undefined)
     return ". If none is on its way, scale the workload up, or lower spec.minAvailable of the PodProtector";
-  const { name, fields, undone, hasVanished } = owner;
+  const { name, fields, overrides, undone, hasVanished } = owner;
   if (hasVanished) return `. The floor was set by ${name}, which vanished without being deleted: create it again`;
-  return `. The floor is set by ${fields} of ${name}; ${undone} are undone`;
+  const or = overrides === undefined ? "" : `, or by ${overrides}`;
+  return `. The floor is set by ${fields} of ${name}${or}; ${undone} are undone`;
 }
 
 function figuresText(figures: QuotaFigures): string {

@@ -15,6 +15,7 @@ test("a target is a pod, a PodProtector or a workload, in Kubernetes' short form
     ["pdb", "web", { kind: "workload", sourceKind: "PodDisruptionBudget", ...at }],
   ];
   for (const [kind, name, expected] of cases) assert.deepEqual(readTarget(kind, name, "shop"), expected, kind);
+  assert.deepEqual(readTarget("deploy/web", undefined, "shop"), { kind: "workload", sourceKind: "Deployment", ...at });
   assert.deepEqual(targetWords.slice(0, 3), ["pod", "protector", "deployment"]);
 });
 

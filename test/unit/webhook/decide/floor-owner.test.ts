@@ -35,6 +35,7 @@ test("the owner of a generated PodProtector is its Deployment, with the fields t
   assert.deepEqual(floorOwnerOf(generated("web")), {
     name: "Deployment shop/web",
     fields: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
+    overrides: "its annotation podseidon.kubewharf.io/min-available or podseidon.kubewharf.io/max-unavailable",
     undone: "edits of the PodProtector",
     hasVanished: false,
     isUndrainable: false,
@@ -101,7 +102,10 @@ test("a review that a generated PodProtector refuses is told the owner, before a
   const object = protector({ minAvailable: 3, cells: [cell("c1", 3)] });
   const { replica } = world([{ ...object, metadata: { ...(object["metadata"] as object), ...ownMarks(metadata) } }]);
   const answer = await replica.review(deleteReview(pod("p")));
-  assert.match(JSON.stringify(answer.body), /The floor is set by .* of Deployment ns\/web; edits of the PodProtector/);
+  assert.match(
+    JSON.stringify(answer.body),
+    /The floor is set by .* of Deployment ns\/web, or by its annotation .*; edits of the PodProtector/,
+  );
 });
 
 function ownMarks({ labels, finalizers, ownerReferences }: PodProtector["metadata"]): object {

@@ -28,6 +28,7 @@ const refuse = (verdict: RefusingVerdict, owner?: FloorOwner) =>
 const owner: FloorOwner = {
   name: "Deployment default/web",
   fields: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
+  overrides: "its annotation podseidon.kubewharf.io/min-available or podseidon.kubewharf.io/max-unavailable",
   undone: "edits of the PodProtector",
   hasVanished: false,
   isUndrainable: false,
@@ -94,7 +95,8 @@ test("refusals by a generated PodProtector name the owner and its fields, and ne
   const { message } = refuse({ kind: "rejected", figures }, owner);
   const advice =
     "Wait until more than 80 replicas are available. The floor is set by " +
-    "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable of Deployment default/web; " +
+    "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable of Deployment default/web, or by its annotation " +
+    "podseidon.kubewharf.io/min-available or podseidon.kubewharf.io/max-unavailable; " +
     "edits of the PodProtector are undone";
   assert.ok(message.endsWith(advice), message);
   assert.ok(!message.includes("minAvailable"), message);
