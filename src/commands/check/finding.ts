@@ -36,6 +36,7 @@ export type CheckID =
   | "ghost-cell"
   | "mode"
   | "protectors"
+  | "refused"
   | "release"
   | "right"
   | "tombstone"

@@ -25,6 +25,8 @@ export interface StatusView {
 
 /** So wide a terminal shows the cells in a column of their own. */
 const wideColumns = 110;
+/** A generator beats every 10 s. */
+const observerLateMs = 30_000;
 /** Of the name of an aggregator, a namespace and the like in a line. */
 const nameLengthMax = 40;
 
@@ -157,9 +159,10 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
   if (cells?.observer !== undefined) {
     const { glance, lease } = cells.observer;
     const heard = glance.heardAgoMs === undefined ? "never heard" : `heard ${ageText(glance.heardAgoMs)} ago`;
-    const isLate = glance.silentForMs !== undefined;
+    const isLate = (glance.heardAgoMs ?? Infinity) > observerLateMs;
     const who = shortened(lease.holderIdentity, nameLengthMax);
-    lines.push({ label: "generator", text: `${who} ${heard}`, ...(isLate && { tone: "bad" as const }) });
+    const text = `${who} ${heard}${isLate ? ", late: does one lead?" : ""}`;
+    lines.push({ label: "generator", text, ...(isLate && { tone: "bad" as const }) });
   }
   for (const { cause, since } of held?.held ?? []) {
     const text = `changes of cause ${cause} for ${ageText((at - since) / 1000)}; see ${program} approve`;

@@ -4,8 +4,8 @@ import { type EpochMicros } from "../../../util/clock.ts";
 import { type CoreFacts, type LeaseFacts } from "../facts.ts";
 import { agoText, counted, fail, type Finding, ok, unchecked } from "../finding.ts";
 
-/** A leader renews every few seconds, and its Lease is free for others after 15 s. */
-const awayAfterSeconds = 60;
+/** A leader renews every few seconds, and another replica takes its Lease after 15 s. */
+const awayAfterSeconds = 30;
 
 /** `now`: by the clock of the core. */
 export function generatorFindings(

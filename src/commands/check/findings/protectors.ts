@@ -2,10 +2,15 @@
 import { type ConditionType } from "../../../api/v1alpha1/conditions.ts";
 import { type StoredProtector } from "../../../kube/resources.ts";
 import { type InvalidProtector } from "../../fleet/protectors.ts";
+import { type ProtectorEvent, refusalsOf } from "../../fleet/refusals.ts";
 import { type CoreFacts, type Reading } from "../facts.ts";
 import { counted, fail, type Finding, namesText, note, ok, type Remedy, unchecked, warn } from "../finding.ts";
 
-export function protectorFindings({ protectors, modes }: Pick<CoreFacts, "protectors" | "modes">): readonly Finding[] {
+export function protectorFindings({
+  protectors,
+  modes,
+  protectorEvents,
+}: Pick<CoreFacts, "protectors" | "modes" | "protectorEvents">): readonly Finding[] {
   if (!protectors.ok) return [unchecked("protectors", "PodProtectors", protectors.why)];
   const { valid, invalid } = protectors.value;
   const findings = [
@@ -19,6 +24,7 @@ export function protectorFindings({ protectors, modes }: Pick<CoreFacts, "protec
       : []),
     ...conditionTold.flatMap((told) => ofCondition(valid, told)),
     ...modeFindings(modes),
+    ...(protectorEvents.ok ? refusedLately(protectorEvents.value) : []),
   ];
   if (findings.some(({ level }) => level !== "note")) return findings;
   return [ok("protectors", `${counted(valid.length, "PodProtector")}: nothing to say`), ...findings];
@@ -74,6 +80,20 @@ function ofCondition(valid: readonly StoredProtector[], told: ConditionTold): re
     )
     .map(({ key }) => key);
   return names.length === 0 ? [] : [warn(check, `${text(names.length)}: ${namesText(names)}`, { cure, page })];
+}
+
+/** Refusing is what Podseidon is for; but who asks for it, a person who looks for a fault wants to know. */
+function refusedLately(events: readonly ProtectorEvent[]): readonly Finding[] {
+  const refusals = [...refusalsOf(events).values()];
+  const total = refusals.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0) return [];
+  const callers = new Map<string, number>();
+  for (const { name, count } of refusals.flatMap((one) => one.callers))
+    callers.set(name, (callers.get(name) ?? 0) + count);
+  const [most] = [...callers].sort(([, a], [, b]) => b - a);
+  const by = most === undefined ? "" : `, most of them by ${most[0]} (${most[1]})`;
+  const text = `${counted(total, "deletion")} refused in the last hour, of ${counted(refusals.length, "workload")}${by}`;
+  return [note("refused", text, "docs/commands.md#status")];
 }
 
 /** Somebody wants them so. */

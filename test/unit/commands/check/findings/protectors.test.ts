@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { protectorFindings } from "../../../../../src/commands/check/findings/protectors.ts";
+import { objectKey } from "../../../../../src/api/object-key.ts";
+import { type ProtectorEvent } from "../../../../../src/commands/fleet/refusals.ts";
 import { type CoreFacts } from "../../../../../src/commands/check/facts.ts";
 import { core, protector, read, unread } from "../sound-facts.ts";
 
@@ -46,4 +48,24 @@ test("namespaces in shadow or off are notes", () => {
 
 test("what cannot be read is not checked", () => {
   assert.match(texts({ protectors: unread })[0] ?? "", /^unchecked PodProtectors/);
+});
+
+test("who was refused lately is a note, with the caller that asked most", () => {
+  const event = (name: string, message: string, count: number): ProtectorEvent => ({
+    protector: objectKey("shop", name),
+    uid: `uid-${name}`,
+    component: "podseidon-webhook",
+    reason: "TooFewReplicas",
+    message,
+    count,
+    lastAt: undefined,
+  });
+  const events = [
+    event("a", "Refused 7 deletions in 3 s (by runaway 6, alice 1); last: ...", 7),
+    event("b", "Refused 1 deletion in 1 s (by alice 1); last: ...", 1),
+  ];
+  assert.deepEqual(texts({ ...valid(protector("a"), protector("b")), protectorEvents: read(events) }), [
+    "ok 2 PodProtectors: nothing to say",
+    "note 8 deletions refused in the last hour, of 2 workloads, most of them by runaway (6)",
+  ]);
 });
