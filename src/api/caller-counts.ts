@@ -58,6 +58,16 @@ const oneCaller = /^([\w:@./-]+|"[^"]*") (\d{1,15})(, |\))/;
 
 /** What `formatCallerCounts` has written at the start of `text`; undefined = it begins otherwise. Never throws. */
 export function parseCallerCounts(text: string): CallerCounts | undefined {
+  return read(text)?.counts;
+}
+
+/** `text` without the counts at its start: what was refused last, and why. */
+export function withoutCallerCounts(text: string): string {
+  const { rest } = read(text) ?? {};
+  return rest === undefined ? text : rest.replace(/^; /, "");
+}
+
+function read(text: string): { readonly counts: CallerCounts; readonly rest: string } | undefined {
   const begun = beginning.exec(text);
   if (begun === null) return undefined;
   const callers: { name: string; count: number }[] = [];
@@ -69,8 +79,10 @@ export function parseCallerCounts(text: string): CallerCounts | undefined {
     // A caller of that name is quoted.
     if (word === "others") others = Number(digits);
     else callers.push({ name: word.replaceAll('"', ""), count: Number(digits) });
-    if (end === ")") return { total: Number(begun[1]), seconds: Number(begun[2]), callers, others };
     rest = rest.slice(whole.length);
+    if (end === ")") {
+      return { counts: { total: Number(begun[1]), seconds: Number(begun[2]), callers, others }, rest };
+    }
   }
 }
 

@@ -162,7 +162,7 @@ describe("the page in a browser", { skip }, () => {
     await page.type("#explain-cell", "eu-west");
     await page.keyboard.press("Enter");
     await page.waitForSelector("#explanation pre");
-    assert.match((await texts("#explanation pre"))[0] ?? "", /Would its deletion be admitted now\? {2}NO/);
+    assert.match((await texts("#explanation pre"))[0] ?? "", /Would its deletion or eviction be admitted now\? {2}NO/);
     assert.equal(await page.evaluate("document.activeElement.id"), "explanation");
     await page.$eval("#explain-pod", (node) => void ((node as unknown as { value: string }).value = "absent"));
     await page.click("#explain button");

@@ -1,5 +1,6 @@
 /** A fleet in the API double in which everything that the page can show happens, within the last quarter of an hour. */
 import { type Condition } from "../../src/api/v1alpha1/pod-protector.ts";
+import { finalizer, sourceLabels } from "../../src/api/v1alpha1/names.ts";
 import { builtInResources, type JsonObject } from "../double/index.ts";
 import { podBody } from "../double/cluster.ts";
 import {
@@ -108,7 +109,8 @@ async function createAvailablePod({ clusters }: Fleet): Promise<void> {
 
 async function createWorkload({ core }: Fleet, workload: Workload): Promise<void> {
   const { namespace, name, mustStay, available, promised = 0, conditions = [], annotations = {} } = workload;
-  const source = { [`${prefix}/source-kind`]: "Deployment", [`${prefix}/source-name`]: name };
+  const { kind, group, name: ofName } = sourceLabels;
+  const source = { [kind]: "Deployment", [group]: "apps", [ofName]: name };
   const counted = available.flatMap((count, index): CountedCell[] => {
     const buckets = Array.from({ length: index === 0 ? promised : 0 }, (_, pod) => {
       return { startTime: "2026-01-01T00:00:00.000000Z" as never, podUID: `${name}-${pod}` };
@@ -119,7 +121,7 @@ async function createWorkload({ core }: Fleet, workload: Workload): Promise<void
     namespace,
     minAvailable: mustStay,
     labels: { app: name },
-    metadata: { labels: source, annotations },
+    metadata: { labels: source, annotations, finalizers: [finalizer] },
     cells: counted,
     conditions,
   });
@@ -147,18 +149,18 @@ async function createHeldChange({ core }: Fleet): Promise<void> {
 
 async function createEvents(fleet: Fleet): Promise<void> {
   await tell(fleet, "deployment-checkout", {
-    reason: "QuotaExceeded",
+    reason: "TooFewReplicas",
     message:
       "Refused 251 deletions in 60 s (by system:serviceaccount:fed:runaway 240, alice@example.com 11); last: " +
-      'Deletion of pod checkout-7d9f-x2x in cell "eu-west": must stay 34, available 34, promised 0, free 0',
+      'Deletion of pod checkout-7d9f-x2x in cell "eu-west": Must stay 34, available 34, promised 0, free 0',
     count: 251,
     ago: 4,
   });
   await tell(fleet, "deployment-api", {
-    reason: "QuotaExceeded",
+    reason: "TooFewReplicas",
     message:
       "Refused 40 deletions in 300 s (by system:serviceaccount:kube-system:node-upgrader 40); last: Eviction of pod " +
-      'api-55b6-q9d in cell "eu-north": all 3 of 3 pods must stay, so no deletion can ever be admitted',
+      'api-55b6-q9d in cell "eu-north": Must stay 3, available 3, promised 0, free 0',
     count: 40,
     ago: 35,
   });

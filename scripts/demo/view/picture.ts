@@ -5,71 +5,12 @@
  */
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { escapeXml } from "../report/chart.ts";
-import { renderFrame, type Size } from "./live.ts";
+import { terminalSvg } from "../../pictures/terminal-svg.ts";
+import { renderFrame } from "./live.ts";
 import { type CellView, type DemoState, type ServiceView } from "./state.ts";
 import { createStyle } from "./style.ts";
 
 export const pictureFile = fileURLToPath(new URL("../../../docs/demo.svg", import.meta.url));
-
-// A usual monospace glyph is 0.6 em wide; runs are stretched to this grid, whatever the reader's font is.
-const fontSize = 14;
-const glyphWidth = 8.4;
-const lineHeight = 19;
-const margin = 10;
-
-/** The SGR codes of style.ts -> class. */
-const classes: Readonly<Record<string, string>> = {
-  "1": "strong",
-  "2": "dim",
-  "32": "good",
-  "33": "warn",
-  "31": "bad",
-};
-
-const fonts = `${fontSize}px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace`;
-const tones = ".good { fill: #57c98a; } .warn { fill: #e8c35a; } .bad { fill: #ff7b6e; }";
-const styleSheet = `text { font: ${fonts}; fill: #d5dbe3; white-space: pre; }
-.strong { font-weight: 700; fill: #ffffff; } .dim { fill: #7d8896; } ${tones}`;
-
-function textLine(line: string, index: number): string {
-  // Odd parts are the codes, even ones the text between them.
-  const parts = line.split(/\u001B\[(\d+)m/);
-  const y = margin + (index + 1) * lineHeight - 5;
-  let column = 0;
-  let tone = "";
-  let svg = "";
-  for (const [at, part] of parts.entries()) {
-    if (at % 2 === 1) {
-      tone = classes[part] ?? "";
-      continue;
-    }
-    const text = part.trim();
-    const start = column + part.indexOf(text);
-    column += part.length;
-    if (text === "") continue;
-    const x = (margin + start * glyphWidth).toFixed(1);
-    const length = (text.length * glyphWidth).toFixed(1);
-    const className = tone === "" ? "" : ` class="${tone}"`;
-    svg +=
-      `<text${className} x="${x}" y="${y}" textLength="${length}" lengthAdjust="spacingAndGlyphs">` +
-      `${escapeXml(text)}</text>\n`;
-  }
-  return svg;
-}
-
-/** Lines of a terminal of that size, with the colours of style.ts, as an SVG document. */
-export function terminalSvg(lines: readonly string[], { columns, rows }: Size): string {
-  const width = Math.ceil(columns * glyphWidth + 2 * margin);
-  const height = rows * lineHeight + 2 * margin;
-  const size = `viewBox="0 0 ${width} ${height}" width="${width}"`;
-  const label = "make demo: the services stand on their floors";
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-label="${label}">
-<style>${styleSheet}</style>
-<rect width="${width}" height="${height}" rx="10" fill="#14181e"/>
-${lines.map(textLine).join("")}</svg>
-`;
-}
 
 function service(
   name: string,
@@ -129,7 +70,8 @@ const state: DemoState = {
 export function demoPicture(): string {
   // No wider: shrunk to a telephone, text of 80 columns cannot be read.
   const size = { columns: 65, rows: 25 };
-  return terminalSvg(renderFrame(state, size, createStyle({ colour: true, utf8: true })), size);
+  const lines = renderFrame(state, size, createStyle({ colour: true, utf8: true }));
+  return terminalSvg(lines, { ...size, label: "make demo: the services stand on their floors", theme: "dark" });
 }
 
 if (import.meta.main) writeFileSync(pictureFile, demoPicture());

@@ -4,7 +4,7 @@ import { type Terminal } from "../command.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { jsonText } from "../text/json.ts";
 import { wrapped } from "../text/wrap.ts";
-import { type Finding, type Group, type Level } from "./finding.ts";
+import { counted, type Finding, type Group, type Level } from "./finding.ts";
 
 const words: Readonly<Record<Level, string>> = { ok: "ok", fail: "FAIL", warn: "warn", note: "note", unchecked: "?" };
 /** Before the text: two spaces, the longest word, two spaces. */
@@ -32,7 +32,7 @@ export function reportText(groups: readonly Group[], style: Style): string {
       coloured(style, "strong", printable(title)),
       ...findings.toSorted(bySeverity).flatMap((one) => linesOf(one, columns, style)),
     ]);
-  return `${[...lines, summaryText(groups)].join("\n")}\n`;
+  return `${[...lines, summaryText(groups, style)].join("\n")}\n`;
 }
 
 /** In each group, what somebody has to mend comes first, and what nobody has looked at last. */
@@ -41,13 +41,13 @@ function bySeverity(a: Finding, b: Finding): number {
 }
 
 /** "2 failures, 3 warnings". */
-function summaryText(groups: readonly Group[]): string {
+function summaryText(groups: readonly Group[], style: Style): string {
   const { fail, warn, unchecked } = countsOf(groups);
   const counts = [
-    ...(fail > 0 ? [fail === 1 ? "1 failure" : `${fail} failures`] : []),
-    ...(warn > 0 ? [warn === 1 ? "1 warning" : `${warn} warnings`] : []),
+    ...(fail > 0 ? [coloured(style, "bad", counted(fail, "failure"))] : []),
+    ...(warn > 0 ? [coloured(style, "warning", counted(warn, "warning"))] : []),
   ];
-  const found = counts.length === 0 ? "no failures, no warnings" : counts.join(", ");
+  const found = counts.length === 0 ? coloured(style, "good", "no failures, no warnings") : counts.join(", ");
   return unchecked === 0 ? found : `${found}; ${unchecked} not checked`;
 }
 
@@ -68,7 +68,7 @@ function linesOf({ level, text, cure, command, page }: Finding, columns: number,
   const word = `  ${coloured(style, tones[level], words[level])}${" ".repeat(indent - 2 - words[level].length)}`;
   const width = columns - indent;
   const [first = "", ...rest] = wrapped(printable(text), width);
-  const further = [...rest, ...(cure === undefined ? [] : wrapped(`-> ${printable(cure)}`, width))].map(
+  const further = [...rest, ...(cure === undefined ? [] : wrapped(`-> ${printable(cure)}`, width, "   "))].map(
     (line) => " ".repeat(indent) + line,
   );
   return [
@@ -76,6 +76,6 @@ function linesOf({ level, text, cure, command, page }: Finding, columns: number,
     ...further,
     // Never broken, so that it can be copied; a little to the left, so that the longest one fits 80 columns.
     ...(command === undefined ? [] : [`${" ".repeat(indent - 2)}${printable(command)}`]),
-    ...(page === undefined ? [] : [`${" ".repeat(indent)}${page}`]),
+    ...(page === undefined ? [] : [`${" ".repeat(indent)}${coloured(style, "faint", page)}`]),
   ];
 }

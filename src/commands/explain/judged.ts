@@ -11,7 +11,7 @@ import { annotations } from "../../api/v1alpha1/names.ts";
 import { flags } from "../../config/flag-table.ts";
 import { type Clock } from "../../util/clock.ts";
 import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
-import { refusalOf } from "../../webhook/decide/refusal.ts";
+import { explanation, refusalOf } from "../../webhook/decide/refusal.ts";
 import {
   isCounted,
   isProtected,
@@ -35,6 +35,8 @@ export interface Judged {
   readonly verdict: Verdict;
   /** The text of a refusal; undefined = it admits. */
   readonly refusal: string | undefined;
+  /** Of that text, the reason alone, without numbers and advice. */
+  readonly why: string | undefined;
 }
 
 /** The defaults of the flags, which a PodProtector may override. */
@@ -87,8 +89,9 @@ export function judged(
   const [verdict] = judge(view, inForce, [deletion], ruleOf(clock)).verdicts as [Verdict];
   const refusing = verdict.kind === "admitted" ? verdict.insteadOf : verdict;
   const owner = floorOwnerOf(view.protector);
-  const text = refusing === undefined ? undefined : refusalOf([{ id, verdict: refusing, owner }], cellID).message;
-  return { verdict, refusal: text };
+  if (refusing === undefined) return { verdict, refusal: undefined, why: undefined };
+  const { message } = refusalOf([{ id, verdict: refusing, owner }], cellID);
+  return { verdict, refusal: message, why: explanation(refusing, cellID) };
 }
 
 /**

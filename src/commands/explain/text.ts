@@ -1,9 +1,10 @@
 /** An explanation as text. */
+import { withoutCallerCounts } from "../../api/caller-counts.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
 import { type OpenPromise } from "../fleet/promises.ts";
-import { callersText, cellsText, stateText, toneOf } from "../fleet/wording.ts";
+import { cellsText, refusedText, sinceText, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { wrapped, wrappedCommand } from "../text/wrap.ts";
@@ -24,6 +25,8 @@ const refusalsMax = 3;
 
 /** Of the labels before each line. */
 const labelWidth = 12;
+/** Of the further lines of one entry, and twice as much of a command. */
+const hanging = 2;
 
 export function explanationText({ explained, unusable }: Explanation, view: ExplanationView): string {
   const { asked } = view;
@@ -55,18 +58,26 @@ function podText(
     );
     const isNo = refusing.length > 0;
     const word = isNo ? "NO" : mayBeRefused ? "NOT KNOWN, see below" : "YES";
-    const by = isNo ? `: refused by ${refusing.map(({ core, standing }) => idOf(core, standing)).join(", ")}` : "";
+    const names = refusing.map(({ core, standing }) => printable(idOf(core, standing))).join(", ");
+    // The only one is named in the next paragraph.
+    const by = isNo && (explained.length > 1 || mayBeRefused) ? `: refused by ${names}` : "";
     const tone: Tone = isNo ? "bad" : mayBeRefused ? "warning" : "good";
     const question = `Would its ${what} be admitted now?  `;
-    return wrapped(`${question}${word}${printable(by)}`, view.terminal.columns, "  ")
+    return wrapped(`${question}${word}${by}`, view.terminal.columns, "  ")
       .map((line) => line.replace(word, coloured(view.terminal, tone, word)))
       .map((line) => `${line}\n`)
       .join("");
   };
   const none = explained.length === 0 ? `No PodProtector counts it${mayBeRefused ? " for sure" : ""}.\n` : "";
-  const deletion = answerOf("deletion", (one) => one.deletion);
-  const eviction = answerOf("eviction", (one) => one.eviction);
-  return `${coloured(view.terminal, "strong", printable(title))}\n${deletion}${eviction}${none}`;
+  const isSame = explained.every(({ answers }) => answers === undefined || areSame(answers));
+  const answer = isSame
+    ? answerOf("deletion or eviction", (one) => one.deletion)
+    : answerOf("deletion", (one) => one.deletion) + answerOf("eviction", (one) => one.eviction);
+  return `${coloured(view.terminal, "strong", printable(title))}\n${answer}${none}`;
+}
+
+function areSame({ deletion, eviction }: NonNullable<Explained["answers"]>): boolean {
+  return (deletion.verdict.kind === "admitted") === (eviction.verdict.kind === "admitted");
 }
 
 function protectorText(one: Explained, view: ExplanationView): string {
@@ -76,7 +87,9 @@ function protectorText(one: Explained, view: ExplanationView): string {
   const numbers = `must stay ${mustStay}, available ${available}, promised ${promised}, free ${free}`;
   const lines = [
     `${coloured(terminal, "strong", printable(`PodProtector ${idOf(core, standing)}`))}\n`,
-    lineOf("state", stateText(standing), view, toneOf(states[0])),
+    ...states.map((state, index) =>
+      lineOf(index === 0 ? "state" : "", sinceText(standing, state, view.at) ?? state, view, toneOf(state)),
+    ),
     lineOf("numbers", numbers, view),
     lineOf("cells", cellsText(standing), view),
     ...heardLines(one, view),
@@ -106,25 +119,24 @@ export function adviceFor(
 
 function refusedLines(refusals: Explained["refusals"], view: ExplanationView): readonly string[] {
   if (refusals === undefined) return [];
-  const { count: refused, lastAt } = refusals;
-  const when = lastAt === undefined ? "" : `, last ${ageText((view.at - lastAt) / 1000)} ago`;
   return [
-    lineOf("refused", `${refused} time${refused === 1 ? "" : "s"} lately${when}${callersText(refusals)}`, view),
+    lineOf("refused", refusedText(refusals, view.at), view),
     ...refusals.events
       .slice(0, refusalsMax)
-      .map(({ count, reason, message }) => lineOf("", `${count} x ${reason}: ${message}`, view)),
+      .map(({ count, reason, message }) => lineOf("", `${count} x ${reason}; ${withoutCallerCounts(message)}`, view)),
   ];
 }
 
 /** Where a pod may go now, and where not. */
 function cellAnswers({ inCells }: Explained, view: ExplanationView): readonly string[] {
-  const byText = Map.groupBy(inCells, ({ deletion }) => deletion.refusal ?? "");
+  const byText = Map.groupBy(inCells, ({ deletion }) => deletion.why ?? "");
   return Array.from(byText).map(([text, ofText], index) => {
     const names = ofText.map(({ cellID }) => cellID).join(", ");
     const isAdmitted = ofText.every(({ deletion }) => deletion.verdict.kind === "admitted");
     const answer = isAdmitted ? "may go now" : "may not go now";
     const why = text === "" ? "" : isAdmitted ? `: in shadow: ${text}` : `: ${text}`;
-    return lineOf(index === 0 ? "a pod" : "", `in cell ${names} ${answer}${why}`, view);
+    const cells = ofText.length === 1 ? "cell" : "cells";
+    return lineOf(index === 0 ? "a pod" : "", `in ${cells} ${names} ${answer}${why}`, view);
   });
 }
 
@@ -181,17 +193,17 @@ function idOf(core: string, { namespace, name }: Explained["standing"]): string 
 
 function lineOf(label: string, text: string, { terminal }: ExplanationView, tone?: Tone): string {
   const start = `  ${label}`.padEnd(labelWidth);
-  return wrapped(`${start}${whole(text)}`, terminal.columns, " ".repeat(labelWidth))
+  return wrapped(`${start}${whole(text)}`, terminal.columns, " ".repeat(labelWidth + hanging))
     .map((line) => `${line.slice(0, labelWidth)}${coloured(terminal, tone, line.slice(labelWidth))}\n`)
     .join("");
 }
 
 function commandOf(command: string, { terminal }: ExplanationView): string {
-  const lines = wrappedCommand(printable(command), terminal.columns, " ".repeat(labelWidth + 2));
+  const lines = wrappedCommand(printable(command), terminal.columns, " ".repeat(labelWidth + 2 * hanging));
   return `${lines.join("\n")}\n`;
 }
 
-/** Each sentence by itself: the filter cuts what is longer than a line for a terminal. */
+/** Piece by piece: the filter cuts what is longer than a line for a terminal, and nothing is to be missing here. */
 function whole(text: string): string {
-  return text.split(". ").map(printable).join(". ");
+  return text.replaceAll(/.{1,100}/gsu, printable);
 }

@@ -1,6 +1,7 @@
 /** Where a PodProtector stands, in a few words for tables. */
 import { type CellFigures } from "../../accounting/reserve/quota-figures.ts";
 import { parseTime } from "../../api/micro-time.ts";
+import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { ageText } from "../text/age.ts";
@@ -40,26 +41,44 @@ function cellText({ cellID, counts, silentForMs, last, unconfirmed }: CellFigure
 const callersMax = 3;
 
 /** `, by runaway 240, alice 11`; empty where nobody is named. */
-export function callersText({ callers }: Pick<Refusals, "callers">): string {
+function callersText({ callers }: Pick<Refusals, "callers">): string {
   if (callers.length === 0) return "";
   const named = callers.slice(0, callersMax).map(({ name, count }) => `${name} ${count}`);
   const more = callers.length > callersMax ? ` and ${callers.length - callersMax} more` : "";
   return `, by ${named.join(", ")}${more}`;
 }
 
-/** All of its states. */
-export function stateText({ states }: Pick<Standing, "states">): string {
-  return states.join(", ");
+/** `251 times lately, last 12 s ago, by runaway 240, alice 11`. */
+export function refusedText({ count, lastAt, callers }: Refusals, now: EpochMicros): string {
+  const last = lastAt === undefined ? "" : `, last ${ageText((now - lastAt) / 1000)} ago`;
+  return `${count} time${count === 1 ? "" : "s"} lately${last}${callersText({ callers })}`;
+}
+
+/** The condition that tells since when a state is true, and why. */
+const conditionOf: Partial<Record<State, ConditionType>> = {
+  "below floor": "BelowFloor",
+  "at floor": "AtFloor",
+  "change held": "ChangeHeld",
+  dangling: "Dangling",
+  undrainable: "Undrainable",
+  "floor stale": "FloorStale",
+  "matches nothing": "Unmatched",
+  "override ignored": "OverrideIgnored",
+  "spec ignored": "SpecIgnored",
+};
+
+/** `dangling for 4 m 00 s: The Deployment vanished`; undefined where no condition tells more than the state does. */
+export function sinceText({ protector }: Pick<Standing, "protector">, state: State, now: EpochMicros) {
+  const type = conditionOf[state];
+  const condition = protector.status?.conditions?.find((one) => one.type === type && one.status === "True");
+  const since = condition === undefined ? undefined : parseTime(condition.lastTransitionTime);
+  if (condition === undefined || since === undefined) return undefined;
+  // These two say no more than the numbers do.
+  const message = state === "below floor" || state === "at floor" ? "" : condition.message;
+  return `${state} for ${ageText((now - since) / 1000)}${message === "" ? "" : `: ${message}`}`;
 }
 
 export function toneOf(state: State): Tone | undefined {
   if (isWrong(state)) return "bad";
   return state === "ok" ? "good" : "warning";
-}
-
-/** For how long a condition holds, such as AtFloor; undefined = it does not, or its time cannot be read. */
-export function conditionAge({ protector }: Pick<Standing, "protector">, type: string, now: EpochMicros) {
-  const condition = protector.status?.conditions?.find((one) => one.type === type && one.status === "True");
-  const since = condition === undefined ? undefined : parseTime(condition.lastTransitionTime);
-  return since === undefined ? undefined : ageText((now - since) / 1000);
 }

@@ -1,6 +1,7 @@
 /** A planned drain as a table for people, and as JSON for programs. */
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
+import { coloured } from "../text/colour.ts";
 import { jsonText } from "../text/json.ts";
 import { type Column, type Row, table } from "../text/table.ts";
 import { wrapped } from "../text/wrap.ts";
@@ -31,7 +32,8 @@ export function drainText(report: DrainReport, terminal: Pick<Terminal, "columns
     table(columns, rows.map(rowOf), terminal),
     ...obstacleLines(obstacles, terminal),
     "\n",
-    lines(verdict(report)),
+    coloured(terminal, report.stuckAt === undefined ? "good" : "bad", verdict(report)),
+    "\n",
     ...notes(report).map((note) => lines(note)),
   ];
   return parts.join("");

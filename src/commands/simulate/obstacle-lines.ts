@@ -17,7 +17,7 @@ export function obstacleLines(
   terminal: Pick<Terminal, "columns" | "isColoured">,
 ): readonly string[] {
   const lines = (text: string): string =>
-    wrapped(text, terminal.columns - indent.length)
+    wrapped(text, terminal.columns - indent.length, indent)
       .map((line) => `${indent}${line}\n`)
       .join("");
   const shown = obstacles.slice(0, obstaclesMax).map(({ by, text, cure, pods }) => {
@@ -27,9 +27,10 @@ export function obstacleLines(
         .slice(0, podsMax)
         .map((pod) => printable(pod))
         .join(", ") + (more > 0 ? ` and ${more} more` : "");
-    const [first = "", ...others] = wrapped(`${by}: ${text}`, terminal.columns, indent);
-    const head = [coloured(terminal, "bad", first), ...others].join("\n");
-    return `\n${head}\n${lines(`keeps ${named}`)}${lines(`to do: ${cure}`)}`;
+    const head = wrapped(`${by}: ${text}`, terminal.columns, indent).map(
+      (line) => `${coloured(terminal, "bad", line)}\n`,
+    );
+    return `\n${head.join("")}${lines(`keeps ${named}`)}${lines(`to do: ${cure}`)}`;
   });
   const left = obstacles.length - obstaclesMax;
   return left > 0 ? [...shown, `\nAnd ${left} more; -o json has them all.\n`] : shown;

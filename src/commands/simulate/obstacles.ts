@@ -145,7 +145,7 @@ function ofSilence(cellID: string, { cells }: Pick<QuotaFigures, "cells">): Omit
 }
 
 function silenceCure(cellID: string): string {
-  return `bring its aggregator back, or keep its counts in force: podseidon cells keep ${printable(cellID)}`;
+  return `bring its aggregator back, or keep its counts in force: podseidon cells keep ${printable(cellID)} --for 2h`;
 }
 
 function promised(cause: Extract<Verdict, { readonly kind: "retry" }>["cause"]): Omit<Obstacle, "by"> {

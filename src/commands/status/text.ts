@@ -5,8 +5,8 @@ import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
-import { conditionOf, isWrong, type Standing, type State } from "../fleet/standing.ts";
-import { callersText, cellsText, conditionAge, toneOf } from "../fleet/wording.ts";
+import { isWrong, type Standing, type State } from "../fleet/standing.ts";
+import { cellsText, refusedText, sinceText, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { type Column, type Row, shortened, table } from "../text/table.ts";
@@ -60,7 +60,6 @@ function protectorsPart(look: CoreLook, view: StatusView): string {
   }
   const isWide = view.terminal.columns >= wideColumns;
   const refusals = refusalsOf(events);
-  const hasRefusals = shown.lines.some((line) => refusals.has(objectKey(placeOf(line).namespace, placeOf(line).name)));
   const columns: Column[] = [
     { title: "PROTECTOR", shrinksTo: 12 },
     { title: "MUST STAY", align: "right" },
@@ -68,31 +67,29 @@ function protectorsPart(look: CoreLook, view: StatusView): string {
     { title: "PROMISED", align: "right" },
     { title: "FREE", align: "right" },
     ...(isWide ? [{ title: "CELLS", shrinksTo: 24 }] : []),
-    ...(hasRefusals ? ([{ title: "REFUSED", align: "right" }] as const) : []),
     { title: "STATE" },
   ];
-  const rows = shown.lines.map((line) => rowOf(line, { isWide, hasRefusals, refusals, at, view }));
-  const body = rows.length === 0 ? "" : table(columns, rows, view.terminal);
+  const rows = shown.lines.map((line) => rowOf(line, { isWide, refusals, at, view }));
+  const body = rows.length === 0 ? "" : `${table(columns, rows, view.terminal)}\n`;
   return `${body}${countsText(shown, view)}`;
 }
 
 interface RowContext {
   readonly isWide: boolean;
-  readonly hasRefusals: boolean;
   readonly refusals: ReadonlyMap<string, Refusals>;
   readonly at: EpochMicros;
   readonly view: StatusView;
 }
 
 function rowOf(line: Line, context: RowContext): Row {
-  const { isWide, hasRefusals, refusals, view } = context;
+  const { isWide, refusals, view } = context;
   const name = view.namespace === undefined ? keyOf(line) : placeOf(line).name;
   if (line.kind === "unusable") {
     const { reason } = line.invalid;
-    const blanks = Array<string>(4 + Number(isWide) + Number(hasRefusals)).fill("-");
+    const blanks = Array<string>(4 + Number(isWide)).fill("-");
     return {
       cells: [name, ...blanks, { text: "unusable", tone: "bad" }],
-      under: [`deletions of its pods are refused: it is invalid: ${reason}`],
+      under: [`invalid, so deletions of its pods are refused: ${reason}`],
     };
   }
   const { standing } = line;
@@ -106,7 +103,6 @@ function rowOf(line: Line, context: RowContext): Row {
       String(promised),
       String(free),
       ...(isWide ? [cellsText(standing)] : []),
-      ...(hasRefusals ? [refused === undefined ? "" : String(refused.count)] : []),
       { text: standing.states[0], tone: toneOf(standing.states[0]) },
     ],
     under: remarksOn(standing, refused, context),
@@ -116,32 +112,33 @@ function rowOf(line: Line, context: RowContext): Row {
 /** What a person wants to know next, of one that is not well. */
 function remarksOn(standing: Standing, refused: Refusals | undefined, { isWide, at }: RowContext): readonly string[] {
   const [state, ...others] = standing.states;
-  if (state === "ok" || state === "shadow") return [];
-  const since = conditionAge(standing, conditionOf[state] ?? "", at);
-  const message = messageOf(standing, state);
+  const refusal = refused === undefined ? [] : [`refused ${refusedText(refused, at)}`];
+  const since = sinceText(standing, state, at);
+  if (state === "ok" || state === "shadow") return refusal;
   return [
     ...(isWide ? [] : [`cells: ${cellsText(standing)}`]),
     ...(others.length === 0 ? [] : [`also: ${others.join(", ")}`]),
-    ...(since === undefined ? [] : [`${state} for ${since}${message === "" ? "" : `: ${message}`}`]),
-    ...(refused?.lastAt === undefined
-      ? []
-      : [`last refused ${ageText((at - refused.lastAt) / 1000)} ago${callersText(refused)}`]),
+    ...(since === undefined ? [] : [since]),
+    ...refusal,
   ];
-}
-
-/** Of the condition, where it says more than the state does. */
-function messageOf({ protector }: Standing, state: State): string {
-  if (state === "below floor" || state === "at floor") return "";
-  const type = conditionOf[state];
-  return protector.status?.conditions?.find((one) => one.type === type)?.message ?? "";
 }
 
 /** `61 PodProtectors: 1 below floor, 14 undrainable, 46 ok`. */
 function countsText({ counts, lines, left }: Shown, { terminal, program }: StatusView): string {
   const total = lines.length + left;
-  const texts = Array.from(counts, ([state, count]) => coloured(terminal, countTone(state), `${count} ${state}`));
-  const hidden = left === 0 ? "" : ` (${left} not shown: ${program} status --all)`;
-  return `${total} PodProtector${total === 1 ? "" : "s"}: ${texts.join(", ")}${hidden}\n`;
+  const texts = Array.from(counts, ([state, count]) =>
+    coloured(terminal, countTone(state), unbroken(`${count} ${state}`)),
+  );
+  const hidden = left === 0 ? "" : ` ${unbroken(`(${left} not shown: ${program} status --all)`)}`;
+  const text = `${total} PodProtector${total === 1 ? "" : "s"}: ${texts.join(", ")}${hidden}`;
+  return `${wrapped(text, terminal.columns, "  ").join("\n").replaceAll(hardBlank, " ")}\n`;
+}
+
+const hardBlank = "\u00a0";
+
+/** No line is broken within it. */
+function unbroken(text: string): string {
+  return text.replaceAll(" ", hardBlank);
 }
 
 function countTone(state: State): Tone | undefined {

@@ -2,7 +2,7 @@
 
 /**
  * Lines of at most `width` characters, broken at blanks; the first keeps its own indent, the later ones get `indent`.
- * A word that is longer than a line is left whole, so that it can be copied.
+ * A word that is longer than a line is left whole, so that it can be copied. Colours take no room.
  */
 export function wrapped(text: string, width: number, indent = ""): readonly string[] {
   const lines: string[] = [];
@@ -11,13 +11,17 @@ export function wrapped(text: string, width: number, indent = ""): readonly stri
   for (const word of text.slice(margin.length).split(" ")) {
     const isFirst = line.trim() === "";
     const joined = isFirst ? line + word : `${line} ${word}`;
-    if (isFirst || joined.length <= width) line = joined;
+    if (isFirst || lengthOf(joined) <= width) line = joined;
     else {
       lines.push(line);
       line = indent + word;
     }
   }
   return [...lines, line];
+}
+
+function lengthOf(text: string): number {
+  return text.replaceAll(/\u001b\[\d+m/g, "").length;
 }
 
 /** A command for a shell in lines of at most `width` characters, so that they can be copied as they are. */

@@ -204,7 +204,8 @@ function nounOf({ figures }: QuotaVerdict): string {
   return figures.criterion.toLowerCase();
 }
 
-function explanation(verdict: QuotaVerdict, cellID: string): string {
+/** Why, without the numbers and the advice: a clause without a full stop. `cellID`: the cell of the pod. */
+export function explanation(verdict: QuotaVerdict, cellID: string): string {
   const { required } = verdict.figures;
   const cell = quoted(cellID);
   switch (verdict.kind) {

@@ -81,14 +81,14 @@ async function explained({ context, fleet, onCall, shared }: Stage): Promise<voi
     (await deletePods(admin, { namespace, names: [name], concurrency: 1, how, dryRun: true }))[0];
   const yes = await explain();
   assert.equal(yes.exitCode, 0, yes.stdout + yes.stderr);
-  assert.match(yes.stdout, /deletion be admitted now\? {2}YES\n/);
+  assert.match(yes.stdout, /deletion or eviction be admitted now\? {2}YES\n/);
   assert.equal((await ask("delete"))?.code, 200);
 
   await setPodReady(admin, { namespace, name: other.metadata.name }, false);
   await fleet.waitCounted(protectorOf("web-0"), replicas - 1);
   const no = await explain();
   assert.equal(no.exitCode, 1, no.stdout + no.stderr);
-  assert.match(no.stdout, /deletion be admitted now\? {2}NO: refused by core\//);
+  assert.match(no.stdout, /deletion or eviction be admitted now\? {2}NO[^]*\nPodProtector core\//);
   for (const how of ["delete", "evict"] as const) {
     const answer = await ask(how);
     assert.equal(answer?.code, 429);

@@ -55,7 +55,7 @@ async function run(context: CaseContext): Promise<Figures> {
   for (const [key, value] of Object.entries({ cell: "core", namespace, pod: name, columns: "80" }))
     question.searchParams.set(key, value);
   const { text } = (await (await fetch(question)).json()) as { readonly text: string };
-  assert.match(text, /deletion be admitted now\? {2}NO: refused by core\//);
+  assert.match(text, /deletion or eviction be admitted now\? {2}NO[^]*\nPodProtector core\//);
 
   await reader.cancel();
   assert.equal(await command.stop(), 0);

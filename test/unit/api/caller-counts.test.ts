@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CallerTally, formatCallerCounts, parseCallerCounts } from "../../../src/api/caller-counts.ts";
+import {
+  CallerTally,
+  formatCallerCounts,
+  parseCallerCounts,
+  withoutCallerCounts,
+} from "../../../src/api/caller-counts.ts";
 
 /** `callers`: each as often as its number says. */
 function tallyOf(callers: Readonly<Record<string, number>>): CallerTally {
@@ -69,4 +74,10 @@ test("another text is none of a refusal", () => {
     " Refused 2 deletions in 3 s (by alice 2)",
   ])
     assert.equal(parseCallerCounts(text), undefined, text);
+});
+
+test("what follows the counts is told without them, and another text stays whole", () => {
+  const counts = textOf({ "a, b 7); last: x": 2, alice: 1 });
+  assert.equal(withoutCallerCounts(`${counts}; last: Deletion of pod p: no`), "last: Deletion of pod p: no");
+  assert.equal(withoutCallerCounts("Refused; last: x"), "Refused; last: x");
 });

@@ -27,7 +27,7 @@ export function protectorFindings({
     ...(protectorEvents.ok ? refusedLately(protectorEvents.value) : []),
   ];
   if (findings.some(({ level }) => level !== "note")) return findings;
-  return [ok("protectors", `${counted(valid.length, "PodProtector")}: nothing to say`), ...findings];
+  return [ok("protectors", `${counted(valid.length, "PodProtector")}, all in order`), ...findings];
 }
 
 function invalidText(invalid: readonly InvalidProtector[]): string {

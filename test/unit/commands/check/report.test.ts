@@ -46,9 +46,10 @@ test("a wider terminal has longer lines, up to 120 columns", () => {
   assert.equal(lines(300), lines(120));
 });
 
-test("colours surround the words of the levels alone", () => {
+test("colours surround words and change none", () => {
   const text = reportText(groups, { columns: 80, isColoured: true });
   assert.match(text, /\u001b\[31mFAIL\u001b\[0m {2}the webhook/);
+  assert.match(text, /\n\u001b\[31m1 failure\u001b\[0m; 1 not checked\n$/);
   assert.equal(text.replaceAll(/\u001b\[\d+m/g, ""), reportText(groups, { columns: 80, isColoured: false }));
 });
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Judged, judged, typicalPod } from "../../../../src/commands/explain/judged.ts";
 import { explanationText, isRefused } from "../../../../src/commands/explain/text.ts";
+import { listProtectors } from "../../../../src/commands/fleet/protectors.ts";
+import { standingOf } from "../../../../src/commands/fleet/standing.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { createFleet, createProtector, createRefusal, plainTerminal } from "../support/fleet.ts";
 
@@ -10,6 +13,27 @@ test("nothing is refused where nothing is known", () => {
   assert.equal(isRefused({ explained: [], unusable: [] }), false);
 });
 
+test("an eviction is told apart from a deletion only where the answers differ", async () => {
+  const fleet = await createFleet();
+  await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 1 }] });
+  const { valid } = await listProtectors(fleet.core.client, "shop", fleet.stop.signal);
+  const read = standingOf(valid[0]!, undefined);
+  assert.ok(read.ok);
+  const { standing } = read;
+  const asked = typicalPod(standing.view, "w1")!;
+  const { clock } = fleet;
+  const deletion = judged("core/shop/web", standing.view, asked, "delete", { cells: undefined, clock });
+  const admitted: Judged = { verdict: { kind: "admitted" } as Judged["verdict"], refusal: undefined, why: undefined };
+  const told = (eviction: Judged): string => {
+    const answers = { relation: "protected", deletion, eviction } as const;
+    const none = { cells: undefined, promises: [], pods: undefined, refusals: undefined, inCells: [] };
+    const view = { asked, at: clock.epochMicros(), program: "podseidon", terminal: plainTerminal };
+    return explanationText({ explained: [{ core: "core", standing, answers, ...none }], unusable: [] }, view);
+  };
+  assert.match(told(deletion), /^pod .*\nWould its deletion or eviction be admitted now\? {2}NO\n\n/);
+  assert.match(told(admitted), /\nWould its deletion be admitted now\? {2}NO\nWould its eviction be .*\? {2}YES\n\n/);
+});
+
 test("texts from the cluster cannot write escape codes, and lines fit 80 columns", async () => {
   const fleet = await createFleet();
   await createProtector(fleet.core, "web", { cells: [{ cellID: "w\u001b[31m1", available: 2 }] });
@@ -17,5 +41,5 @@ test("texts from the cluster cannot write escape codes, and lines fit 80 columns
   const { stdout } = await fleet.run("explain", "protector", "shop/web");
   assert.match(stdout, /^[\x20-\x7e…\n]*$/);
   for (const line of stdout.split("\n")) assert(line.length <= 80, line);
-  assert.match(stdout, /\n {2}refused {3}2 times lately, last 0\.0 s ago\n {12}2 x TooFewReplicas: \?\]0;title\?x x /);
+  assert.match(stdout, /\n {2}refused {3}2 times lately, last 0\.0 s ago\n {12}2 x TooFewReplicas; \?\]0;title\?x x /);
 });

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CellFigures, type QuotaFigures } from "../../../../src/accounting/reserve/quota-figures.ts";
 import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { callersText, cellsText, conditionAge, stateText, toneOf } from "../../../../src/commands/fleet/wording.ts";
+import { type Refusals } from "../../../../src/commands/fleet/refusals.ts";
+import { cellsText, refusedText, sinceText, toneOf } from "../../../../src/commands/fleet/wording.ts";
+import { type State } from "../../../../src/commands/fleet/standing.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 
 const cell = (cellID: string, changes: Partial<CellFigures> = {}): CellFigures => ({
@@ -27,24 +29,31 @@ test("each cell is told with what it has counted and promised, and why that is n
   assert.match(textOf(...many), /, w7 7 and 2 more$/);
 });
 
-test("all states are told, and what is wrong is red", () => {
-  assert.equal(stateText({ states: ["at floor", "undrainable"] }), "at floor, undrainable");
+test("what is wrong is red", () => {
   assert.deepEqual([toneOf("below floor"), toneOf("at floor"), toneOf("ok")], ["bad", "warning", "good"]);
 });
 
-test("a condition has an age while it holds", () => {
+test("a state is told with its age and the reason, while its condition holds", () => {
   const at = (Date.UTC(2026, 0, 1) * 1000) as EpochMicros;
-  const of = (status: string, lastTransitionTime: string): string | undefined => {
-    const conditions = [{ type: "AtFloor", status, lastTransitionTime, reason: "x", message: "" }];
-    return conditionAge({ protector: { status: { conditions } } as unknown as PodProtector }, "AtFloor", at);
+  const of = (state: State, type: string, status: string, lastTransitionTime: string): string | undefined => {
+    const conditions = [{ type, status, lastTransitionTime, reason: "x", message: "It is so" }];
+    return sinceText({ protector: { status: { conditions } } as unknown as PodProtector }, state, at);
   };
-  assert.equal(of("True", "2025-12-31T23:56:00Z"), "4 m 00 s");
-  assert.equal(of("False", "2025-12-31T23:56:00Z"), undefined);
-  assert.equal(of("True", "yesterday"), undefined);
+  assert.equal(of("dangling", "Dangling", "True", "2025-12-31T23:56:00Z"), "dangling for 4 m 00 s: It is so");
+  assert.equal(of("at floor", "AtFloor", "True", "2025-12-31T23:56:00Z"), "at floor for 4 m 00 s");
+  assert.equal(of("at floor", "Dangling", "True", "2025-12-31T23:56:00Z"), undefined);
+  assert.equal(of("at floor", "AtFloor", "False", "2025-12-31T23:56:00Z"), undefined);
+  assert.equal(of("at floor", "AtFloor", "True", "yesterday"), undefined);
+  assert.equal(of("ok", "AtFloor", "True", "2025-12-31T23:56:00Z"), undefined);
 });
 
-test("those who asked most are named", () => {
+test("refusals are told with their number, the last one, and those who asked most", () => {
+  const now = 60_000_000 as EpochMicros;
   const callers = ["a", "b", "c", "d"].map((name, index) => ({ name, count: 9 - index }));
-  assert.equal(callersText({ callers }), ", by a 9, b 8, c 7 and 1 more");
-  assert.equal(callersText({ callers: [] }), "");
+  const of = (refusals: Partial<Refusals>): string => refusedText({ callers: [], ...refusals } as Refusals, now);
+  assert.equal(
+    of({ count: 30, lastAt: 48_000_000 as EpochMicros, callers }),
+    "30 times lately, last 12 s ago, by a 9, b 8, c 7 and 1 more",
+  );
+  assert.equal(of({ count: 1, lastAt: undefined }), "1 time lately");
 });

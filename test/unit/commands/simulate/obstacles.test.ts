@@ -73,7 +73,7 @@ test("cells that are silent or not counted are named", () => {
   const own = obstacleOf({ min: 1, cells: { a: 3 }, silent: "a" });
   assert.equal(own.kind, "cell-unknown");
   assert.equal(own.text, "nothing has been heard from the cell of the pod for 4 min");
-  assert.match(own.cure, /podseidon cells keep a$/);
+  assert.match(own.cure, /podseidon cells keep a --for 2h$/);
   const other = obstacleOf({ min: 3, cells: { a: 3, b: 3 }, silent: "b" });
   assert.equal(other.text, "cell b has been silent for 4 min, so its pods do not count");
   assert.equal(obstacleOf({ min: 1, cells: { b: 3 } }).text, "nobody has counted its pods in cell a");

@@ -33,6 +33,7 @@ test("replicas that are not ready are told", () => {
 test("an invalid PodProtector is told with the reason, and hostile text does no harm", () => {
   const unusable = [{ namespace: "shop", name: "we\u001b[2Jb", reason: "spec: \u001b]0;x\u0007" }];
   const text = statusText([{ ...empty, protectors: { standings: [], unusable } }], view);
-  assert.match(text, /\nshop\/we\?\[2Jb +- +- +- +- {2}unusable\n {4}deletions of its pods are refused/);
+  assert.match(text, /\nshop\/we\?\[2Jb +- +- +- +- {2}unusable\n/);
+  assert.match(text, /\n {4}invalid, so deletions of its pods are refused: spec: /);
   assert.match(text, /^[\x20-\x7e\n]*$/);
 });

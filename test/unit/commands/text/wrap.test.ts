@@ -7,6 +7,8 @@ test("text is broken at blanks, and later lines are indented", () => {
   assert.deepEqual(wrapped("  one two", 5, "    "), ["  one", "    two"]);
   assert.deepEqual(wrapped("a-word-that-is-too-long b", 6), ["a-word-that-is-too-long", "b"]);
   assert.deepEqual(wrapped("", 5), [""]);
+  const red = (text: string): string => `\u001b[31m${text}\u001b[0m`;
+  assert.deepEqual(wrapped(`${red("one")} ${red("two")} three`, 7), [`${red("one")} ${red("two")}`, "three"]);
 });
 
 test("a command stays a command when its lines are copied", () => {

@@ -11,7 +11,7 @@ const texts = (fields: Partial<CoreFacts>): readonly string[] =>
 const valid = (...all: readonly ReturnType<typeof protector>[]) => ({ protectors: read({ valid: all, invalid: [] }) });
 
 test("PodProtectors without conditions are in order", () => {
-  assert.deepEqual(texts(valid(protector("a"), protector("b"))), ["ok 2 PodProtectors: nothing to say"]);
+  assert.deepEqual(texts(valid(protector("a"), protector("b"))), ["ok 2 PodProtectors, all in order"]);
 });
 
 test("a condition is told once, with the first few objects that have it", () => {
@@ -40,7 +40,7 @@ test("namespaces in shadow or off are notes", () => {
     ]),
   );
   assert.deepEqual(texts({ modes }), [
-    "ok 1 PodProtector: nothing to say",
+    "ok 1 PodProtector, all in order",
     "note 1 namespace in shadow, nothing is refused there: shop",
     "note 2 namespaces in off, their workloads have no PodProtector: lab, test",
   ]);
