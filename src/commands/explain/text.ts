@@ -119,11 +119,13 @@ export function adviceFor(
 
 function refusedLines(refusals: Explained["refusals"], view: ExplanationView): readonly string[] {
   if (refusals === undefined) return [];
+  const { events } = refusals;
   return [
     lineOf("refused", refusedText(refusals, view.at), view),
-    ...refusals.events
-      .slice(0, refusalsMax)
-      .map(({ count, reason, message }) => lineOf("", `${count} x ${reason}; ${withoutCallerCounts(message)}`, view)),
+    ...events.slice(0, refusalsMax).map(({ count, reason, message }) => {
+      const times = events.length === 1 ? "" : `${count} x `;
+      return lineOf("", `${times}${reason}; ${withoutCallerCounts(message)}`, view);
+    }),
   ];
 }
 
@@ -194,7 +196,8 @@ function idOf(core: string, { namespace, name }: Explained["standing"]): string 
 function lineOf(label: string, text: string, { terminal }: ExplanationView, tone?: Tone): string {
   const start = `  ${label}`.padEnd(labelWidth);
   return wrapped(`${start}${whole(text)}`, terminal.columns, " ".repeat(labelWidth + hanging))
-    .map((line) => `${line.slice(0, labelWidth)}${coloured(terminal, tone, line.slice(labelWidth))}\n`)
+    .map((line) => [line.slice(0, labelWidth), coloured(terminal, tone, line.slice(labelWidth))])
+    .map(([own = "", rest]) => `${own.trim() === "" ? own : coloured(terminal, "faint", own)}${rest}\n`)
     .join("");
 }
 

@@ -234,9 +234,12 @@ test("explain of a workload says why pods may not go in which cell, repeats noth
   assert.match(inW2, /^in cell w2 may not go now: nothing has been heard from cell "w2" about this PodProtector for/);
   assert.match(
     text,
-    /\n {2}refused {3}2 times lately, last 12 s ago, by runaway 2 2 x TooFewReplicas; last: Deletion of pod web-1 in/,
+    /\n {2}refused {3}2 times lately, last 12 s ago, by runaway 2 TooFewReplicas; last: Deletion of pod web-1 in/,
   );
   assert.equal(text.match(/Must stay|keep-until/g)?.length, 1);
+  await createRefusal(fleet, { name: "web", count: 3, agoMs: 1_000, reason: "CellSilent", message: "Eviction of p" });
+  const again = await fleet.run("explain", "deployment", "shop/web");
+  assert.match(again.stdout, /\n {12}3 x CellSilent; Eviction of p\n {12}2 x TooFewReplicas; last/);
 });
 
 test("explain pod names who refuses where several PodProtectors count the pod", async () => {
