@@ -27,6 +27,9 @@ const refusalsMax = 3;
 const labelWidth = 12;
 /** Of the further lines of one entry, and twice as much of a command. */
 const hanging = 2;
+/** On a narrower page text does not stand beside the labels: words would be longer than a line. */
+const columnsBeside = 50;
+const narrowIndent = 4;
 
 export function explanationText({ explained, unusable }: Explanation, view: ExplanationView): string {
   const { asked } = view;
@@ -194,15 +197,23 @@ function idOf(core: string, { namespace, name }: Explained["standing"]): string 
 }
 
 function lineOf(label: string, text: string, { terminal }: ExplanationView, tone?: Tone): string {
-  const start = `  ${label}`.padEnd(labelWidth);
-  return wrapped(`${start}${whole(text)}`, terminal.columns, " ".repeat(labelWidth + hanging))
-    .map((line) => [line.slice(0, labelWidth), coloured(terminal, tone, line.slice(labelWidth))])
-    .map(([own = "", rest]) => `${own.trim() === "" ? own : coloured(terminal, "faint", own)}${rest}\n`)
+  const indent = indentIn(terminal);
+  const start = label === "" ? " ".repeat(indent) : `  ${label}`.padEnd(labelWidth);
+  return wrapped(`${start}${whole(text)}`, terminal.columns, " ".repeat(indent + hanging))
+    .map((line, index) => {
+      const own = index === 0 ? line.slice(start.length) : line.trimStart();
+      const before = line.slice(0, line.length - own.length);
+      return `${before.replace(label, coloured(terminal, "faint", label))}${coloured(terminal, tone, own)}\n`;
+    })
     .join("");
 }
 
+function indentIn({ columns }: Pick<Terminal, "columns">): number {
+  return columns < columnsBeside ? narrowIndent : labelWidth;
+}
+
 function commandOf(command: string, { terminal }: ExplanationView): string {
-  const lines = wrappedCommand(printable(command), terminal.columns, " ".repeat(labelWidth + 2 * hanging));
+  const lines = wrappedCommand(printable(command), terminal.columns, " ".repeat(indentIn(terminal) + 2 * hanging));
   return `${lines.join("\n")}\n`;
 }
 

@@ -52,7 +52,7 @@ function below(row: Row | undefined, terminal: Pick<Terminal, "columns" | "isCol
   const lines = (row?.under ?? []).flatMap((text) =>
     wrapped(underIndent + printable(text), terminal.columns, `${underIndent}  `),
   );
-  return lines.map((line) => `${underIndent}${coloured(terminal, "faint", line.slice(underIndent.length))}\n`).join("");
+  return lines.map((line) => `${line.replace(/\S.*/, (text) => coloured(terminal, "faint", text))}\n`).join("");
 }
 
 function shown({ text, tone }: Cell): Cell {

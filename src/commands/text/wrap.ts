@@ -2,7 +2,8 @@
 
 /**
  * Lines of at most `width` characters, broken at blanks; the first keeps its own indent, the later ones get `indent`.
- * A word that is longer than a line is left whole, so that it can be copied. Colours take no room.
+ * A word that is longer than a line is left whole, so that it can be copied; where the indent alone is too much, it
+ * begins further to the left. Colours take no room.
  */
 export function wrapped(text: string, width: number, indent = ""): readonly string[] {
   const lines: string[] = [];
@@ -14,7 +15,7 @@ export function wrapped(text: string, width: number, indent = ""): readonly stri
     if (isFirst || lengthOf(joined) <= width) line = joined;
     else {
       lines.push(line);
-      line = indent + word;
+      line = " ".repeat(Math.max(0, Math.min(indent.length, width - lengthOf(word)))) + word;
     }
   }
   return [...lines, line];

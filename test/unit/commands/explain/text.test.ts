@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finalizer, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
 import { type Judged, judged, typicalPod } from "../../../../src/commands/explain/judged.ts";
 import { explanationText, isRefused } from "../../../../src/commands/explain/text.ts";
 import { listProtectors } from "../../../../src/commands/fleet/protectors.ts";
@@ -32,6 +33,22 @@ test("an eviction is told apart from a deletion only where the answers differ", 
   };
   assert.match(told(deletion), /^pod .*\nWould its deletion or eviction be admitted now\? {2}NO\n\n/);
   assert.match(told(admitted), /\nWould its deletion be admitted now\? {2}NO\nWould its eviction be .*\? {2}YES\n\n/);
+});
+
+test("on a page as wide as a telephone, text stands below its label, and no word is longer than a line", async () => {
+  const fleet = await createFleet();
+  fleet.terminal = { ...plainTerminal, columns: 42 };
+  const labels = { [sourceLabels.kind]: "Deployment", [sourceLabels.group]: "apps", [sourceLabels.name]: "web" };
+  await createProtector(fleet.core, "web", {
+    metadata: { labels, finalizers: [finalizer] },
+    cells: [{ cellID: "w1", available: 1 }],
+  });
+  const { stdout } = await fleet.run("explain", "protector", "shop/web");
+  for (const line of stdout.split("\n")) assert(line.length <= 42, line);
+  assert.match(
+    stdout,
+    /\n {2}you can {3}wait until more pods are\n {6}available, or scale the workload up\n {4}let one go/,
+  );
 });
 
 test("texts from the cluster cannot write escape codes, and lines fit 80 columns", async () => {

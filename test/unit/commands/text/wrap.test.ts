@@ -4,8 +4,9 @@ import { wrapped, wrappedCommand } from "../../../../src/commands/text/wrap.ts";
 
 test("text is broken at blanks, and later lines are indented", () => {
   assert.deepEqual(wrapped("one two three", 7, "  "), ["one two", "  three"]);
-  assert.deepEqual(wrapped("  one two", 5, "    "), ["  one", "    two"]);
+  assert.deepEqual(wrapped("  one two", 7, "    "), ["  one", "    two"]);
   assert.deepEqual(wrapped("a-word-that-is-too-long b", 6), ["a-word-that-is-too-long", "b"]);
+  assert.deepEqual(wrapped("a wide word-of-ten", 13, "    "), ["a wide", "  word-of-ten"]);
   assert.deepEqual(wrapped("", 5), [""]);
   const red = (text: string): string => `\u001b[31m${text}\u001b[0m`;
   assert.deepEqual(wrapped(`${red("one")} ${red("two")} three`, 7), [`${red("one")} ${red("two")}`, "three"]);
