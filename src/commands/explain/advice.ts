@@ -32,6 +32,23 @@ export function adviceOn(
   return ways;
 }
 
+/** On states that last until a person has decided. */
+export function adviceOnStates({ states, namespace, name }: Standing, program: string): readonly Advice[] {
+  const ways: Advice[] = [];
+  if (states.includes("change held")) {
+    ways.push({ text: "look at what else is held, and let it pass or undo it", command: `${program} approve` });
+  }
+  if (states.includes("dangling")) {
+    const text = "create its workload again; or if that is gone for good, let the floor go";
+    ways.push({ text, command: `${program} release ${releasedName(namespace, name)}` });
+  }
+  return ways;
+}
+
+function releasedName(namespace: string, name: string): string {
+  return `${shellWord(namespace)}/${shellWord(name)}`;
+}
+
 function waysOut(standing: Standing, verdict: RefusingVerdict, program: string): readonly Advice[] {
   switch (verdict.kind) {
     case "rejected":
@@ -86,7 +103,7 @@ function floorWays({ protector, namespace, available, promised }: Standing, prog
     ];
   }
   if (owner.hasVanished) {
-    const command = `${program} release ${shellWord(namespace)}/${own}`;
+    const command = `${program} release ${releasedName(namespace, protector.metadata.name)}`;
     return [{ text: `create ${owner.name} again; or if it is gone for good, let the floor go`, command }];
   }
   const workload = `${shellWord(kind.toLowerCase())} ${shellWord(place.join(" ").replace(/^[^/]*\//, ""))}`;

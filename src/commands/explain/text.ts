@@ -8,7 +8,7 @@ import { cellsText, refusedText, sinceText, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { wrapped, wrappedCommand } from "../text/wrap.ts";
-import { type Advice, adviceOn } from "./advice.ts";
+import { type Advice, adviceOn, adviceOnStates } from "./advice.ts";
 import { type Explained, type Explanation } from "./gather.ts";
 import { type AskedPod, isForced, type Judged } from "./judged.ts";
 
@@ -111,13 +111,15 @@ function protectorText(one: Explained, view: ExplanationView): string {
   return lines.join("");
 }
 
-/** On the refusal of the pod, or of a typical one. */
+/** On what waits for a person, and on the refusal of the pod, or of a typical one. */
 export function adviceFor(
   { standing, answers, inCells }: Explained,
   { asked, program }: Pick<ExplanationView, "asked" | "program">,
 ): readonly Advice[] {
   const refused = answers?.deletion ?? inCells.find(({ deletion }) => deletion.verdict.kind !== "admitted")?.deletion;
-  return refused === undefined ? [] : adviceOn(standing, refused.verdict, asked, program);
+  const ways = refused === undefined ? [] : adviceOn(standing, refused.verdict, asked, program);
+  const known = new Set(ways.map(({ command }) => command));
+  return [...adviceOnStates(standing, program).filter(({ command }) => !known.has(command)), ...ways];
 }
 
 function refusedLines(refusals: Explained["refusals"], view: ExplanationView): readonly string[] {

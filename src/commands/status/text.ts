@@ -27,6 +27,8 @@ export interface StatusView {
 const wideColumns = 110;
 /** A generator beats every 10 s. */
 const observerLateMs = 30_000;
+/** Of these, for all other columns but the names and the cells, which share the rest. */
+const figuresColumns = 56;
 /** Of the name of an aggregator, a namespace and the like in a line. */
 const nameLengthMax = 40;
 
@@ -66,7 +68,7 @@ function protectorsPart(look: CoreLook, view: StatusView): string {
     { title: "AVAILABLE", align: "right" },
     { title: "PROMISED", align: "right" },
     { title: "FREE", align: "right" },
-    ...(isWide ? [{ title: "CELLS", shrinksTo: 24 }] : []),
+    ...(isWide ? [{ title: "CELLS" }] : []),
     { title: "STATE" },
   ];
   const rows = shown.lines.map((line) => rowOf(line, { isWide, refusals, at, view }));
@@ -82,7 +84,7 @@ interface RowContext {
 }
 
 function rowOf(line: Line, context: RowContext): Row {
-  const { isWide, refusals, view } = context;
+  const { isWide, refusals, at, view } = context;
   const name = view.namespace === undefined ? keyOf(line) : placeOf(line).name;
   if (line.kind === "unusable") {
     const { reason } = line.invalid;
@@ -93,7 +95,9 @@ function rowOf(line: Line, context: RowContext): Row {
     };
   }
   const { standing } = line;
-  const { mustStay, available, promised, free } = standing;
+  const { mustStay, available, promised, free, figures } = standing;
+  const cells = cellsText(standing);
+  const isBeside = isWide && cells.length <= Math.floor((view.terminal.columns - figuresColumns) / 2);
   const refused = refusals.get(objectKey(standing.namespace, standing.name));
   return {
     cells: [
@@ -102,23 +106,26 @@ function rowOf(line: Line, context: RowContext): Row {
       String(available),
       String(promised),
       String(free),
-      ...(isWide ? [cellsText(standing)] : []),
+      ...(isWide ? [isBeside ? cells : `${figures.cells.length} cells`] : []),
       { text: standing.states[0], tone: toneOf(standing.states[0]) },
     ],
-    under: remarksOn(standing, refused, context),
+    under: remarksOn(standing, { refused, cells: isBeside ? undefined : cells, at }),
   };
 }
 
 /** What a person wants to know next, of one that is not well. */
-function remarksOn(standing: Standing, refused: Refusals | undefined, { isWide, at }: RowContext): readonly string[] {
+function remarksOn(
+  standing: Standing,
+  { refused, cells, at }: { refused: Refusals | undefined; cells: string | undefined; at: EpochMicros },
+): readonly string[] {
   const [state, ...others] = standing.states;
   const refusal = refused === undefined ? [] : [`refused ${refusedText(refused, at)}`];
   const since = sinceText(standing, state, at);
   if (state === "ok" || state === "shadow") return refusal;
   return [
-    ...(isWide ? [] : [`cells: ${cellsText(standing)}`]),
-    ...(others.length === 0 ? [] : [`also: ${others.join(", ")}`]),
     ...(since === undefined ? [] : [since]),
+    ...(others.length === 0 ? [] : [`also: ${others.join(", ")}`]),
+    ...(cells === undefined ? [] : [`cells: ${cells}`]),
     ...refusal,
   ];
 }

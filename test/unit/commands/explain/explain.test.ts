@@ -252,3 +252,22 @@ test("explain pod names who refuses where several PodProtectors count the pod", 
   const { stdout } = await fleet.run("explain", "pod", "web-1", ...inWorker);
   assert.match(stdout, /deletion or eviction be admitted now\? {2}NO: refused by core\/shop\/one\n/);
 });
+
+test("explain says what a person can decide on a held change, and on a workload that vanished", async () => {
+  const fleet = await shopFleet();
+  const cells = [{ cellID: "w1", available: 3 }];
+  await createProtector(fleet.core, "web", { metadata: ofDeployment, cells, conditions: [{ type: "ChangeHeld" }] });
+  await createProtector(fleet.core, "old", { cells, conditions: [{ type: "Dangling" }] });
+  await createProtector(fleet.core, "full", {
+    minAvailable: 3,
+    metadata: ofDeployment,
+    cells,
+    conditions: [{ type: "Dangling" }],
+  });
+  const held = await fleet.run("explain", "protector", "shop/web");
+  assert.match(held.stdout, /\n {2}you can {3}look at what else is held, .*\n {16}podseidon approve\n$/);
+  for (const name of ["old", "full"]) {
+    const { stdout } = await fleet.run("explain", "protector", `shop/${name}`);
+    assert.equal(stdout.match(new RegExp(`\\n {16}podseidon release shop/${name}\\n`, "g"))?.length, 1, stdout);
+  }
+});

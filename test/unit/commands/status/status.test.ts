@@ -86,6 +86,14 @@ test("status fits 80 and 120 columns and has no escape codes in a pipe", async (
   }
 });
 
+test("a wide status has the cells beside the numbers, and below where they would have to be cut", async () => {
+  const fleet = await shopFleet();
+  fleet.terminal = { ...fleet.terminal, columns: 120 };
+  const { stdout } = await fleet.run("status");
+  assert.match(stdout, /\nshop\/checkout +34 +34 +0 +0 {2}w1 19, w2 15 +at floor\n/);
+  assert.match(stdout, /\nshop\/billing +9 +8 +0 +0 {2}3 cells +cell silent\n {4}cells: w1 4, w2 4, w3 silent .*\n/);
+});
+
 test("status restricted to a namespace names no other, and leaves the namespace out of the names", async () => {
   const fleet = await shopFleet();
   await createProtector(fleet.core, "elsewhere", { namespace: "default", cells: [{ cellID: "w1", available: 0 }] });
