@@ -26,6 +26,7 @@ import { holds, type Standing } from "../fleet/standing.ts";
 import { ageText } from "../text/age.ts";
 import { wrapped } from "../text/wrap.ts";
 import { jsonText } from "../text/json.ts";
+import { shellWord } from "../text/shell.ts";
 import { carryOut, type Change, dryRunOption } from "./change.ts";
 
 const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -68,7 +69,7 @@ function dangling({ protectors }: CoreLook): readonly Standing[] {
 }
 
 /** What could be let go, and what was. */
-function listed({ write, terminal }: CommandContext, looks: readonly CoreLook[], isJson: boolean): CommandEnd {
+function listed({ write, terminal, program }: CommandContext, looks: readonly CoreLook[], isJson: boolean): CommandEnd {
   const isAny = looks.some((look) => dangling(look).length > 0 || look.tombstones.length > 0);
   const exitCode = isAny || looks.some(({ unread }) => unread.length > 0) ? 1 : 0;
   if (isJson) {
@@ -80,6 +81,7 @@ function listed({ write, terminal }: CommandContext, looks: readonly CoreLook[],
     const { core, tombstones, held, at } = look;
     for (const { namespace, name } of dangling(look)) {
       say(`${core}: ${namespace}/${name} dangles: its source has vanished without being deleted`);
+      say(`  if that is gone for good: ${program} release ${shellWord(namespace)}/${shellWord(name)}`);
     }
     for (const { protector, uid, lastAt } of tombstones) {
       const age = lastAt === undefined ? "" : ` for at least ${ageText((at - lastAt) / 1000)}`;

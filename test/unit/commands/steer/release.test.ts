@@ -21,7 +21,11 @@ test("release lists what dangles, and what is gone and kept in force", async () 
   await createRefusal(fleet, { ...gone, agoMs: 120_000 });
   const { exitCode, stdout } = await fleet.run("release");
   assert.equal(exitCode, 1);
-  assert.match(stdout, /^core: shop\/web dangles: its source has vanished without being deleted\n/);
+  assert.match(
+    stdout,
+    /^core: shop\/web dangles: its source has vanished without being deleted\n {2}if that is gone for/,
+  );
+  assert.match(stdout, /for good: podseidon release shop\/web\n/);
   assert.match(stdout, /core: shop\/gone is gone for at least 2 m 00 s, and webhooks keep it in force:\n {2}UID 1111/);
   assert.doesNotMatch(stdout, /well/);
 });
