@@ -1,13 +1,12 @@
 /** Where a PodProtector stands, in a few words for tables. */
 import { type CellFigures } from "../../accounting/reserve/quota-figures.ts";
 import { parseTime } from "../../api/micro-time.ts";
-import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { ageText } from "../text/age.ts";
 import { type Tone } from "../text/colour.ts";
 import { type Refusals } from "./refusals.ts";
-import { isWrong, type Standing, type State } from "./standing.ts";
+import { conditionOf, isWrong, type Standing, type State } from "./standing.ts";
 
 /** Cells that a line names. */
 const cellsMax = 8;
@@ -53,19 +52,6 @@ export function refusedText({ count, lastAt, callers }: Refusals, now: EpochMicr
   const last = lastAt === undefined ? "" : `, last ${ageText((now - lastAt) / 1000)} ago`;
   return `${count} time${count === 1 ? "" : "s"} lately${last}${callersText({ callers })}`;
 }
-
-/** The condition that tells since when a state is true, and why. */
-const conditionOf: Partial<Record<State, ConditionType>> = {
-  "below floor": "BelowFloor",
-  "at floor": "AtFloor",
-  "change held": "ChangeHeld",
-  dangling: "Dangling",
-  undrainable: "Undrainable",
-  "floor stale": "FloorStale",
-  "matches nothing": "Unmatched",
-  "override ignored": "OverrideIgnored",
-  "spec ignored": "SpecIgnored",
-};
 
 /** `dangling for 4 m 00 s: The Deployment vanished`; undefined where no condition tells more than the state does. */
 export function sinceText({ protector }: Pick<Standing, "protector">, state: State, now: EpochMicros) {

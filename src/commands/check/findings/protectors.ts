@@ -92,7 +92,8 @@ function refusedLately(events: readonly ProtectorEvent[]): readonly Finding[] {
     callers.set(name, (callers.get(name) ?? 0) + count);
   const [most] = [...callers].sort(([, a], [, b]) => b - a);
   const by = most === undefined ? "" : `, most of them by ${most[0]} (${most[1]})`;
-  const text = `${counted(total, "deletion")} refused in the last hour, of ${counted(refusals.length, "workload")}${by}`;
+  const workloads = counted(refusals.length, "workload");
+  const text = `${counted(total, "deletion")} refused in the last hour, of ${workloads}${by}`;
   return [note("refused", text, "docs/commands.md#status")];
 }
 

@@ -65,7 +65,7 @@ test("who was refused lately is a note, with the caller that asked most", () => 
     event("b", "Refused 1 deletion in 1 s (by alice 1); last: ...", 1),
   ];
   assert.deepEqual(texts({ ...valid(protector("a"), protector("b")), protectorEvents: read(events) }), [
-    "ok 2 PodProtectors: nothing to say",
+    "ok 2 PodProtectors, all in order",
     "note 8 deletions refused in the last hour, of 2 workloads, most of them by runaway (6)",
   ]);
 });
