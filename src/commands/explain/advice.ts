@@ -111,7 +111,7 @@ function floorWays({ protector, namespace, available, promised }: Standing, prog
   const floor = Math.max(0, available - promised - 1);
   const change = `${overrides.minAvailable}=${floor} ${overrides.maxUnavailable}-`;
   const lower = {
-    text: `let one go: lower the floor to ${floor} in the core, and take the annotation off again afterwards`,
+    text: `let one go: lower the floor to ${floor} in the core, and put it back afterwards`,
     command: `${inNamespace} annotate ${workload} ${change} --overwrite`,
   };
   if (!owner.isUndrainable) return [wait, lower];

@@ -4,9 +4,14 @@ import { type Tone } from "../text/colour.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type FleetCell } from "../fleet/cells.ts";
 
+/** Heartbeats come every 10 s; webhooks name such a cell in refusals from then on, too. */
+const lateAfterMs = 45_000;
+
 export type CellState =
   | "ok"
   | "silent"
+  /** Its aggregator should have been heard by now. */
+  | "late"
   | "silent, kept"
   | "retiring"
   | "gate missing"
@@ -77,7 +82,8 @@ export function heardText({ cell }: CellLine): string {
 function stateOf({ lease, glance }: FleetCell): CellState {
   if (lease.isForgotten) return "retiring";
   if (glance.silentForMs !== undefined) return glance.isKept ? "silent, kept" : "silent";
-  return lease.gate === undefined ? "ok" : gateOf(lease.gate).state;
+  if (lease.gate !== undefined) return gateOf(lease.gate).state;
+  return (glance.heardAgoMs ?? 0) > lateAfterMs ? "late" : "ok";
 }
 
 /** What the aggregator has found out about the webhook of its cell, once a minute. */
@@ -98,8 +104,9 @@ function gateOf(gate: string): { readonly state: CellState; readonly remark: str
   }
 }
 
-function remarksOn({ lease, glance }: FleetCell): readonly string[] {
-  const remarks: string[] = [];
+function remarksOn(cell: FleetCell): readonly string[] {
+  const { lease, glance } = cell;
+  const remarks = stateOf(cell) === "late" ? ["does its aggregator run?"] : [];
   if (lease.gate !== undefined) remarks.push(`${gateOf(lease.gate).remark} (looked at once a minute)`);
   if (glance.isKept) remarks.push(`its last counts are kept in force until ${lease.keepUntil}`);
   if (lease.adopt !== undefined) remarks.push(`may be taken over by the cluster ${lease.adopt}`);

@@ -59,11 +59,21 @@ const gateWords: Readonly<Record<string, string>> = {
   unreachable: "out of reach: pod deletions there are refused",
 };
 
+/** Heartbeats come every 10 s; webhooks name such a cell in refusals from then on, too. */
+const lateAfterSeconds = 45;
+
 function heard(cell: CellFacts, now: EpochMicros): Finding {
   const { cellID, lease } = cell;
   const since = silentSince(cell, now);
-  if (since === undefined)
-    return ok("cell-silent", `cell "${cellID}" was last heard ${agoText(now, lastRenewal(cell))} ago`);
+  if (since === undefined) {
+    const last = lastRenewal(cell);
+    const text = `cell "${cellID}" was last heard ${agoText(now, last)} ago`;
+    if (last === undefined || now - last <= lateAfterSeconds * 1_000_000) return ok("cell-silent", text);
+    return warn("cell-silent", `${text}: soon its pods count for nothing`, {
+      cure: "look whether its aggregator runs, and reaches its cluster and the core",
+      page: silentPage,
+    });
+  }
   const { keepUntil } = lease;
   if (keepUntil !== undefined && keepUntil > formatMicroTime(now)) {
     const text = `cell "${cellID}" is silent, and its last counts are kept until ${keepUntil}`;

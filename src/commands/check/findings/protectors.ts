@@ -35,7 +35,7 @@ function invalidText(invalid: readonly InvalidProtector[]): string {
 }
 
 interface ConditionTold extends Remedy {
-  readonly check: "undrainable" | "dangling" | "change-held" | "counts-pending";
+  readonly check: "undrainable" | "dangling" | "change-held" | "counts-pending" | "annotation-ignored";
   readonly type: ConditionType;
   /** After the number of objects. */
   readonly text: (count: number) => string;
@@ -62,6 +62,13 @@ const conditionTold: readonly ConditionTold[] = [
     text: (count) => `${counted(count, "change")} held, since too many workloads change at once`,
     cure: "look at the cause: podseidon approve, or undo the change",
     page: "docs/mass-changes.md#approve",
+  },
+  {
+    check: "annotation-ignored",
+    type: "OverrideIgnored",
+    text: (count) => `${counted(count, "workload")} with an annotation of a wrong value, which is ignored`,
+    cure: "correct it: podseidon status says which one, and what is allowed",
+    page: "docs/generator.md#overrides",
   },
   {
     check: "counts-pending",

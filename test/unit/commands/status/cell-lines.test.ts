@@ -10,6 +10,7 @@ test("each cell has a state and what there is to say about it", async () => {
   const lease = (cellID: string, agoMs: number, annotations = {}) =>
     createCellLease(core, clock, cellID, { agoMs, annotations });
   await lease("ok", 300);
+  await lease("late", 60_000);
   await lease("silent", 200_000);
   await lease("kept", 200_000, { [cellLeaseAnnotations.keepUntil]: "2026-01-01T01:00:00Z" });
   await lease("retiring", 300, { [cellLeaseAnnotations.forget]: "true" });
@@ -36,6 +37,7 @@ test("each cell has a state and what there is to say about it", async () => {
       ["silent", "silent", 0, 0],
       ["go", "no heartbeat", 1, 2],
       ["kept", "silent, kept", 0, 0],
+      ["late", "late", 0, 0],
       ["odd", "ok", 0, 0],
       ["ok", "ok", 1, 3],
       ["retiring", "retiring", 0, 0],

@@ -24,9 +24,10 @@ test("a cell that the generator has marked is silent since then", () => {
   assert.deepEqual(found(cell("a", { annotations: silent })), [`fail cell-silent: ${text}`]);
 });
 
-test("where nobody marks, a Lease that was not renewed for its time is silent", () => {
+test("where nobody marks, a Lease that was not renewed for its time is silent, and before that late", () => {
   assert.match(found(cell("a", { renewedSecondsAgo: 400 }))[0] ?? "", /^fail cell-silent/);
-  assert.match(found(cell("a", { renewedSecondsAgo: 170 }))[0] ?? "", /^ok /);
+  assert.match(found(cell("a", { renewedSecondsAgo: 170 }))[0] ?? "", /^warn cell-silent/);
+  assert.match(found(cell("a", { renewedSecondsAgo: 40 }))[0] ?? "", /^ok /);
 });
 
 test("a cell whose clock is behind is not silent while the API server sees its writes", () => {
