@@ -16,6 +16,7 @@ import { cells } from "./steer/cells.ts";
 import { release } from "./steer/release.ts";
 import { simulate } from "./simulate/index.ts";
 import { status } from "./status/status.ts";
+import { uninstall } from "./uninstall/command.ts";
 
 const help: Command = {
   usage: "help [command]",
@@ -45,6 +46,7 @@ const commands: readonly Command[] = [
   approve,
   release,
   restore,
+  uninstall,
   completion,
   help,
   version,

@@ -25,10 +25,13 @@ export async function listEntries(worker: KubeClient, signal: AbortSignal): Prom
     { resource: webhookConfigurations },
     (raw) => {
       const { metadata, webhooks } = fieldsOf(raw);
-      const { name, labels } = fieldsOf(metadata);
-      const entries = asList(webhooks).map(fieldsOf);
-      if (!isOurs(fieldsOf(labels), entries)) return;
-      found.push(...entries.map((entry) => entryFacts(String(name), entry)));
+      const { name } = fieldsOf(metadata);
+      if (!isOurConfiguration(fieldsOf(raw))) return;
+      found.push(
+        ...asList(webhooks)
+          .map(fieldsOf)
+          .map((entry) => entryFacts(String(name), entry)),
+      );
     },
     { signal },
   );
@@ -36,7 +39,9 @@ export async function listEntries(worker: KubeClient, signal: AbortSignal): Prom
 }
 
 /** Our names of entries end with our domain; whoever has renamed them has kept the label, or points to our Service. */
-function isOurs(labels: Json, entries: readonly Json[]): boolean {
+export function isOurConfiguration({ metadata, webhooks }: Json): boolean {
+  const labels = fieldsOf(fieldsOf(metadata)["labels"]);
+  const entries = asList(webhooks).map(fieldsOf);
   return (
     labels["app.kubernetes.io/name"] === "podseidon" || entries.some(({ name }) => String(name).endsWith(apiGroup))
   );

@@ -1,0 +1,167 @@
+/**
+ * `podseidon uninstall`: takes Podseidon out of a cluster in the safe order (steps.ts), also when half of it is gone
+ * (docs/commands.md#uninstall).
+ */
+import { Problem } from "../../config/problem.ts";
+import { quote } from "../../config/value-type.ts";
+import { assert } from "../../util/assert.ts";
+import { openClusters, type OpenClusters } from "../clusters/open.ts";
+import { coreOptions, outputOption, type OutputFormat, readClusterChoice, readOutput, workerOption } from "../clusters/options.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandEnd,
+  type CommandOptions,
+  isGiven,
+  wrongUsage,
+} from "../command.ts";
+import { jsonText } from "../text/json.ts";
+import { reasonsAgainst, type Workers } from "./asking-clusters.ts";
+import { type Cleared, clear } from "./clear.ts";
+import { isEmpty, lines, planJson, planText, type PlannedStep } from "./report.ts";
+import { type Part, parts, stepsOf } from "./steps.ts";
+import { type Site } from "./target.ts";
+
+export const uninstall: Command = {
+  usage: "uninstall <part>",
+  summary: "Take Podseidon out of a core, worker or single",
+  options: [
+    ...coreOptions,
+    workerOption,
+    outputOption,
+    { usage: "--dry-run", description: "Print the plan, and do nothing" },
+    { usage: "--yes", description: "Carry the plan out" },
+    { usage: "--force", description: "Also while workers still ask this core" },
+  ],
+  examples: [
+    "uninstall worker --worker=w1=my-worker --dry-run",
+    "uninstall core --core=my-core --yes",
+    "uninstall single --yes",
+  ],
+  words: parts,
+  async run(context, options, given) {
+    const part = parts.find((one) => one === given);
+    if (part === undefined)
+      return wrongUsage(`uninstall: ${quote(String(given))} is unknown; allowed: ${parts.join(", ")}`);
+    const output = readOutput(options);
+    if (output instanceof Problem) return wrongUsage(`uninstall: ${output.message}`);
+    const chosen = optionsFor(part, options);
+    const clusters = chosen instanceof Problem ? chosen : await openClusters(chosen, context);
+    if (clusters instanceof Problem) return wrongUsage(`uninstall: ${clusters.message}`);
+    try {
+      return await new Uninstall({ context, options, part, clusters, output }).run();
+    } finally {
+      await clusters.close();
+    }
+  },
+};
+
+/** The cluster of a worker stands in the place of the core: no core is connected to. */
+function optionsFor(part: Part, options: CommandOptions): CommandOptions | Problem {
+  const choice = readClusterChoice(options);
+  if (choice instanceof Problem) return choice;
+  const [first, ...others] = choice.workers.values();
+  if (part !== "worker") return choice.cores.size === 1 ? options : new Problem("give one --core at a time");
+  if (options.has("core")) return new Problem("a worker is given by --worker CELL=CONTEXT, without --core");
+  if (first === undefined || others.length > 0) return new Problem("give one --worker CELL=CONTEXT at a time");
+  // With a name before it, so that a context with "=" in it is one.
+  return new Map([...options, ["core", [`worker=${first}`]], ["worker", []]]);
+}
+
+interface Request {
+  readonly context: CommandContext;
+  readonly options: CommandOptions;
+  readonly part: Part;
+  readonly clusters: OpenClusters;
+  readonly output: OutputFormat;
+}
+
+class Uninstall {
+  readonly #context: CommandContext;
+  readonly #part: Part;
+  readonly #site: Site;
+  readonly #workers: Workers;
+  readonly #isJson: boolean;
+  readonly #isDryRun: boolean;
+  readonly #isConfirmed: boolean;
+  readonly #isForced: boolean;
+
+  constructor({ context, options, part, clusters, output }: Request) {
+    this.#context = context;
+    this.#part = part;
+    const [[cluster, client] = []] = [...clusters.cores];
+    assert(cluster !== undefined && client !== undefined, "a cluster is always opened");
+    const { clock, signal } = context;
+    this.#site = { client, cluster, clock, signal, namespace: clusters.choice.leaseNamespace };
+    this.#workers = clusters.workers;
+    this.#isJson = output === "json";
+    this.#isDryRun = isGiven(options, "dry-run");
+    this.#isConfirmed = isGiven(options, "yes");
+    this.#isForced = isGiven(options, "force");
+  }
+
+  async run(): Promise<CommandEnd> {
+    const reasons = await reasonsAgainst(this.#part, this.#site, this.#workers);
+    const plan: PlannedStep[] = [];
+    for (const step of stepsOf(this.#part)) plan.push({ step, found: await step.find(this.#site) });
+    const isRefused = reasons.length > 0 && !this.#isForced;
+    const isCarriedOut = this.#isConfirmed && !this.#isDryRun && !isRefused;
+    this.#say(planText(plan, this.#context.terminal));
+    for (const reason of reasons) this.#sayLine(isRefused ? `not now: ${reason}` : `by force, although ${reason}`);
+    const results = isCarriedOut && !isEmpty(plan) ? await this.#carryOut(plan) : [];
+    if (this.#isJson) this.#context.write(jsonText({ ...this.#json(plan, reasons, isRefused), results }));
+    if (isRefused) return failed("nothing was changed, for the reasons above. --force does it nevertheless");
+    if (isEmpty(plan)) {
+      this.#sayLine("Nothing of Podseidon is left to take away");
+      return { exitCode: 0 };
+    }
+    if (this.#isDryRun) return { exitCode: plan.some(({ found }) => found.obstacles.length > 0) ? 1 : 0 };
+    if (!this.#isConfirmed) return wrongUsage("uninstall: nothing was changed. To carry this out, add --yes");
+    return this.#ended(results);
+  }
+
+  /** In turn; what is left of a step would be out of reach, or wedged, after the next. */
+  async #carryOut(plan: readonly PlannedStep[]): Promise<readonly Cleared[]> {
+    const results: Cleared[] = [];
+    for (const [index, { step }] of plan.entries()) {
+      const number = index + 1;
+      const cleared = await clear(step, this.#site, (line) => this.#context.complain(`step ${number}: ${line}`));
+      results.push(cleared);
+      const isDone = cleared.left.length === 0;
+      this.#sayLine(`step ${number}: ${isDone ? "done" : "not done"}, ${cleared.changed} changed`);
+      for (const text of cleared.kept) this.#sayLine(`  ${text}`);
+      for (const text of cleared.left.slice(0, leftMax)) this.#sayLine(`  left: ${text}`);
+      if (cleared.left.length > leftMax) this.#sayLine(`  and ${cleared.left.length - leftMax} more`);
+      if (!isDone) break;
+    }
+    return results;
+  }
+
+  #ended(results: readonly Cleared[]): CommandEnd {
+    const left = results.at(-1)?.left ?? [];
+    if (left.length > 0)
+      return failed(`step ${results.length} is not done, and none after it was begun. Mend that, and run it again`);
+    const kept = results.flatMap((one) => one.kept);
+    this.#sayLine(kept.length === 0 ? "Podseidon is gone" : "Podseidon is gone, except what is named above");
+    return { exitCode: 0 };
+  }
+
+  #json(plan: readonly PlannedStep[], reasons: readonly string[], isRefused: boolean): object {
+    return { part: this.#part, isDryRun: this.#isDryRun, isRefused, reasons, steps: planJson(plan) };
+  }
+
+  #say(text: string): void {
+    if (!this.#isJson) this.#context.write(text);
+  }
+
+  #sayLine(text: string): void {
+    this.#say(lines(text, this.#context.terminal.columns, "    "));
+  }
+}
+
+/** Objects that are named when a step fails; with a right that is missing there may be thousands. */
+const leftMax = 10;
+
+function failed(problem: string): CommandEnd {
+  return { exitCode: 1, problem: `uninstall: ${problem}` };
+}

@@ -1,0 +1,51 @@
+/** Custom kinds of a cluster, by their CRDs. */
+import { asList, fieldsOf, type Json } from "../../api/json.ts";
+import { apiGroup } from "../../api/v1alpha1/names.ts";
+import { type Resource } from "../../kube/kube-client.ts";
+import { customResourceDefinitions } from "../../kube/resources.ts";
+import { listAll } from "../../kube/watch/index.ts";
+import { reading } from "../clusters/reading.ts";
+import { type Kind, type Obstacle, type Site } from "./target.ts";
+
+/** A CRD may have a megabyte. */
+const pageSize = 20;
+
+export interface CustomKinds {
+  readonly kinds: readonly Kind[];
+  readonly obstacles: readonly Obstacle[];
+}
+
+/** Namespaced kinds that are served, PodProtectors left out. Rejects only for programmer errors. */
+export async function readCustomKinds(
+  { client, cluster, signal }: Site,
+  { mustScale }: { readonly mustScale: boolean },
+): Promise<CustomKinds> {
+  const kinds: Kind[] = [];
+  const resource = customResourceDefinitions;
+  const read = await reading({ cluster, verb: "list", resource, role: "cluster-admin" }, () =>
+    listAll(
+      client,
+      { resource },
+      (raw) => {
+        const kind = servedKind(fieldsOf(raw), mustScale);
+        if (kind !== undefined && kind.resource.group !== apiGroup) kinds.push(kind);
+      },
+      { signal, pageSize },
+    ),
+  );
+  if (read.ok) return { kinds, obstacles: [] };
+  return { kinds: [], obstacles: [{ isFinal: read.isForbidden, problem: read.problem }] };
+}
+
+/** Of a CRD: a version that is served, of kinds that are namespaced. `mustScale`: only with a subresource scale. */
+function servedKind(definition: Json, mustScale: boolean): Kind | undefined {
+  const { group, scope, names, versions } = fieldsOf(definition["spec"]);
+  const { plural, kind } = fieldsOf(names);
+  if (scope !== "Namespaced") return undefined;
+  const served = asList(versions)
+    .map(fieldsOf)
+    .find(({ served: isServed, subresources }) => isServed === true && (!mustScale || "scale" in fieldsOf(subresources)));
+  if (served === undefined) return undefined;
+  const resource: Resource = { group: String(group), version: String(served["name"]), resource: String(plural) };
+  return { kind: String(kind), resource };
+}

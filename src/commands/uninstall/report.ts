@@ -1,0 +1,60 @@
+/** How an uninstall is told: the plan, and what came of it, for people and for programs. */
+import { printable } from "../../util/printable.ts";
+import { type Terminal } from "../command.ts";
+import { wrapped } from "../text/wrap.ts";
+import { type Step } from "./steps.ts";
+import { type Found, nameOf, type Target } from "./target.ts";
+
+/** A step with what it would find now. */
+export interface PlannedStep {
+  readonly step: Step;
+  readonly found: Found;
+}
+
+/** Objects of a kind that are named one by one; of more only the first, and how many there are. */
+const namedMax = 5;
+
+/** With a line end each. Steps without anything to do say so: the order is the same in every run. */
+export function planText(plan: readonly PlannedStep[], terminal: Pick<Terminal, "columns">): string {
+  return plan.map(({ step, found }, index) => stepText(index + 1, step, found, terminal.columns)).join("");
+}
+
+function stepText(number: number, step: Step, found: Found, columns: number): string {
+  const objects = byKind(found.targets);
+  const details = [
+    ...(objects.length === 0 && found.obstacles.length === 0 ? ["nothing is there"] : objects),
+    ...found.obstacles.map(({ problem }) => `cannot be seen: ${problem}`),
+    ...(found.kept ?? []),
+  ];
+  return lines(`${number}. ${step.title}`, columns, "   ") + details.map((one) => lines(`   ${one}`, columns, "     ")).join("");
+}
+
+/** A line of text, broken where it is too long. */
+export function lines(text: string, columns: number, indent: string): string {
+  return wrapped(printable(text), columns, indent)
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+function byKind(targets: readonly Target[]): readonly string[] {
+  return [...Map.groupBy(targets, ({ kind }) => kind)].map(([kind, those]) => {
+    const names = those.slice(0, namedMax).map(nameOf).join(", ");
+    const more = those.length - namedMax;
+    return more > 0 ? `${those.length} × ${kind}: ${names} and ${more} more` : `${kind} ${names}`;
+  });
+}
+
+/** Whether nothing is there to be done. */
+export function isEmpty(plan: readonly PlannedStep[]): boolean {
+  return plan.every(({ found: { targets, obstacles } }) => targets.length === 0 && obstacles.length === 0);
+}
+
+/** For programs. */
+export function planJson(plan: readonly PlannedStep[]): readonly object[] {
+  return plan.map(({ step, found: { targets, obstacles, kept = [] } }) => ({
+    step: step.title,
+    objects: targets.map(({ kind, namespace, name }) => ({ kind, ...(namespace !== undefined && { namespace }), name })),
+    unseen: obstacles.map(({ problem }) => problem),
+    kept,
+  }));
+}
