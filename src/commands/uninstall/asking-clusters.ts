@@ -86,5 +86,6 @@ async function reasonOf(
   if (!read.ok) return `whether cell ${cellID} asks this core is not known: ${read.problem}`;
   const names = [...new Set(read.value.map(({ configuration }) => configuration))];
   if (names.length === 0) return undefined;
-  return `the worker of cell ${cellID} asks this core, by its webhook configuration ${names.join(", ")}: uninstall it first`;
+  const by = `by its webhook configuration ${names.join(", ")}`;
+  return `the worker of cell ${cellID} asks this core, ${by}: uninstall the worker first`;
 }

@@ -1,6 +1,6 @@
 /** Carries a step out until nothing is left of it, or nothing goes on any more. */
 import { finalizer } from "../../api/v1alpha1/names.ts";
-import { later, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { later, sleep } from "../../util/clock.ts";
 import { inTurns } from "../restore/restored-definition.ts";
 import { type Step } from "./steps.ts";
 import { nameOf, type Obstacle, type Site, type Target } from "./target.ts";
@@ -39,16 +39,15 @@ export async function clear(step: Step, site: Site, tell: (line: string) => void
     // It goes on for as long as it comes nearer to its end.
     if (all.length === 0 && targets.length < fewest) end = later(clock.monotonicMs(), patienceMs);
     if (obstacles.length === 0) fewest = Math.min(fewest, targets.length);
-    if (all.some(({ isFinal }) => isFinal) || signal.aborted || isOver(end, clock.monotonicMs())) {
-      const left = targets.map((target) => leftText(target, failures.get(target)));
+    const isFinal = all.some((one) => one.isFinal) || signal.aborted;
+    if (isFinal || clock.monotonicMs() >= end) {
+      // What was changed just now may go yet.
+      const waiting = isFinal ? targets.filter((one) => failures.has(one) || !changed.has(one.uid)) : targets;
+      const left = waiting.map((target) => leftText(target, failures.get(target)));
       return { changed: changed.size, left: [...obstacles.map(({ problem }) => problem), ...left], kept };
     }
     await sleep(clock, pollMs, signal);
   }
-}
-
-function isOver(end: MonotonicMs, now: MonotonicMs): boolean {
-  return now >= end;
 }
 
 interface Work {

@@ -6,7 +6,14 @@ import { Problem } from "../../config/problem.ts";
 import { quote } from "../../config/value-type.ts";
 import { assert } from "../../util/assert.ts";
 import { openClusters, type OpenClusters } from "../clusters/open.ts";
-import { coreOptions, outputOption, type OutputFormat, readClusterChoice, readOutput, workerOption } from "../clusters/options.ts";
+import {
+  coreOptions,
+  outputOption,
+  type OutputFormat,
+  readClusterChoice,
+  readOutput,
+  workerOption,
+} from "../clusters/options.ts";
 import {
   type Command,
   type CommandContext,

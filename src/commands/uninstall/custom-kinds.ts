@@ -44,7 +44,9 @@ function servedKind(definition: Json, mustScale: boolean): Kind | undefined {
   if (scope !== "Namespaced") return undefined;
   const served = asList(versions)
     .map(fieldsOf)
-    .find(({ served: isServed, subresources }) => isServed === true && (!mustScale || "scale" in fieldsOf(subresources)));
+    .find(
+      ({ served: isServed, subresources }) => isServed === true && (!mustScale || "scale" in fieldsOf(subresources)),
+    );
   if (served === undefined) return undefined;
   const resource: Resource = { group: String(group), version: String(served["name"]), resource: String(plural) };
   return { kind: String(kind), resource };

@@ -125,9 +125,7 @@ function isDummyPod({ name, annotations: notes }: Metadata): boolean {
 
 /** Rights, policies, configuration and state. */
 export async function findSettings(site: Site): Promise<Found> {
-  const labelled = await Promise.all(
-    labelledKinds.map((kind) => find(site, kind, hasOurName, { labelSelector })),
-  );
+  const labelled = await Promise.all(labelledKinds.map((kind) => find(site, kind, hasOurName, { labelSelector })));
   const { namespace } = site;
   const named = await Promise.all(
     [leaseKind, configMapKind, secretKind].map((kind) =>

@@ -26,7 +26,10 @@ function stepText(number: number, step: Step, found: Found, columns: number): st
     ...found.obstacles.map(({ problem }) => `cannot be seen: ${problem}`),
     ...(found.kept ?? []),
   ];
-  return lines(`${number}. ${step.title}`, columns, "   ") + details.map((one) => lines(`   ${one}`, columns, "     ")).join("");
+  return (
+    lines(`${number}. ${step.title}`, columns, "   ") +
+    details.map((one) => lines(`   ${one}`, columns, "     ")).join("")
+  );
 }
 
 /** A line of text, broken where it is too long. */
@@ -53,7 +56,11 @@ export function isEmpty(plan: readonly PlannedStep[]): boolean {
 export function planJson(plan: readonly PlannedStep[]): readonly object[] {
   return plan.map(({ step, found: { targets, obstacles, kept = [] } }) => ({
     step: step.title,
-    objects: targets.map(({ kind, namespace, name }) => ({ kind, ...(namespace !== undefined && { namespace }), name })),
+    objects: targets.map(({ kind, namespace, name }) => ({
+      kind,
+      ...(namespace !== undefined && { namespace }),
+      name,
+    })),
     unseen: obstacles.map(({ problem }) => problem),
     kept,
   }));

@@ -49,7 +49,7 @@ const manager = { role: "cluster-admin" };
 /** Pages of workloads have a few MiB. */
 const pageSize = 250;
 
-export function targetOf({ kind, resource }: Kind, raw: unknown): Target {
+function targetOf({ kind, resource }: Kind, raw: unknown): Target {
   const { namespace, name, uid, resourceVersion, finalizers, deletionTimestamp } = fieldsOf(fieldsOf(raw)["metadata"]);
   return {
     kind,
@@ -76,12 +76,7 @@ export interface Place {
 }
 
 /** Those that `isOurs` of a kind. A kind that is not served has none. Rejects only for programmer errors. */
-export async function find(
-  site: Site,
-  kind: Kind,
-  isOurs: (raw: Json) => boolean,
-  place: Place = {},
-): Promise<Found> {
+export async function find(site: Site, kind: Kind, isOurs: (raw: Json) => boolean, place: Place = {}): Promise<Found> {
   const { client, cluster, signal } = site;
   const { resource } = kind;
   const targets: Target[] = [];

@@ -5,12 +5,23 @@
 import assert from "node:assert/strict";
 import { cellLeaseAnnotations } from "../../../../src/api/cell-lease.ts";
 import { annotations, finalizer } from "../../../../src/api/v1alpha1/names.ts";
-import { ownDefinition } from "../../../../src/commands/crd/definition.ts";
-import { builtInResources as types, type Engine, type JsonObject, type ResourceType } from "../../../double/index.ts";
+import { type Site } from "../../../../src/commands/uninstall/target.ts";
+import {
+  builtInResources as types,
+  type Engine,
+  type JsonObject,
+  permissivePodProtectorCrd,
+  type ResourceType,
+} from "../../../double/index.ts";
 import { databaseBody, scaledCrd } from "../../../double/scaled-crd.ts";
 import { type Manifest, render } from "../../../manifests/manifest-files.ts";
 import { ago, createCellLease, createFleet, type Fleet, type Ran, systemNamespace } from "../support/fleet.ts";
 
+/** Rendered once: tests install hundreds of clusters. */
+const overlays: Readonly<Record<string, readonly Manifest[]>> = Object.fromEntries(
+  ["single-cluster", "core", "worker"].map((name) => [name, render(`overlays/${name}`)]),
+);
+const definitionName = "podprotectors.podseidon.kubewharf.io";
 const leaseName = "podseidon-generator";
 
 export class InstalledCluster {
@@ -26,16 +37,17 @@ export class InstalledCluster {
   }
 
   /** With workloads of others, and without Podseidon. */
-  static async create(...contexts: readonly string[]): Promise<InstalledCluster> {
-    const fleet = await createFleet(...contexts);
+  static async create({ isSmall = false }: Installation = {}): Promise<InstalledCluster> {
+    const fleet = await createFleet("w1");
     const { engine } = fleet.core;
     const known = new Map<string, ResourceType>(Object.values(types).map((type) => [type.kind, type]));
     known.set("Database", await engine.installCrd(scaledCrd()));
-    for (const { apiVersion, kind } of render("overlays/single-cluster")) {
-      if (!known.has(kind) && apiVersion !== "v1") known.set(kind, await engine.installCrd(crdOf(apiVersion, kind)));
+    for (const { apiVersion, kind } of overlays["single-cluster"] ?? []) {
+      if (!isSmall && !known.has(kind) && apiVersion !== "v1")
+        known.set(kind, await engine.installCrd(crdOf(apiVersion, kind)));
     }
     // The fleet's own.
-    await engine.delete(types.customResourceDefinitions, undefined, "podprotectors.podseidon.kubewharf.io");
+    await engine.delete(types.customResourceDefinitions, undefined, definitionName);
     await goAtOnce(engine, systemNamespace);
     await engine.delete(types.namespaces, undefined, systemNamespace);
     const cluster = new InstalledCluster(fleet, known);
@@ -46,30 +58,56 @@ export class InstalledCluster {
     return cluster;
   }
 
+  get site(): Site {
+    const { core, clock, stop } = this.fleet;
+    return { client: core.client, cluster: "core", clock, signal: stop.signal, namespace: systemNamespace };
+  }
+
   make(kind: string, namespace: string | undefined, body: JsonObject): Promise<unknown> {
     const type = this.types.get(kind);
     assert(type !== undefined, kind);
     return this.fleet.core.create(type, namespace, body);
   }
 
-  /** As the manifests have it. */
-  async install(overlay = "overlays/single-cluster"): Promise<void> {
+  /** As the manifests have it; `isSmall`: one object of each kind that the double knows, besides programs. */
+  async install({ overlay = "single-cluster", isSmall = false }: Installation = {}): Promise<void> {
     const { engine } = this.fleet.core;
-    const manifests = render(overlay);
+    const seen = new Set<string>();
+    const manifests = (overlays[overlay] ?? []).filter(({ kind }) => {
+      const isFurther = seen.has(kind);
+      seen.add(kind);
+      return !(isSmall && isFurther) || kind === "Namespace" || kind === "Deployment";
+    });
     const namespaces = manifests.filter(({ kind }) => kind === "Namespace");
     for (const manifest of [...namespaces, ...manifests.filter(({ kind }) => kind !== "Namespace")]) {
       const { kind, metadata } = manifest;
       if (kind === "CustomResourceDefinition") {
-        this.#keep("PodProtector", await engine.installCrd(ownDefinition()));
+        this.#keep("PodProtector", await engine.installCrd(permissivePodProtectorCrd()));
       } else if (this.types.has(kind)) await this.make(kind, metadata.namespace, storable(manifest));
     }
     for (const { metadata } of namespaces) await goAtOnce(engine, metadata.name);
     await this.make("Secret", systemNamespace, named("Secret", "podseidon-webhook-tls"));
   }
 
-  /** What the roles have made. */
+  /** What the roles of a worker have made. */
+  async settleWorker(): Promise<void> {
+    const time = ago(this.fleet.clock, 0);
+    await this.make("Pod", "podseidon-update-trigger", {
+      ...named("Pod", "podseidon-update-trigger"),
+      metadata: { name: "podseidon-update-trigger", annotations: { [annotations.updateTriggerTime]: time } },
+      spec: { containers: [{ name: "main", image: ":" }] },
+    });
+    await this.make("Lease", systemNamespace, {
+      ...named("Lease", "podseidon-aggregator"),
+      apiVersion: "coordination.k8s.io/v1",
+    });
+  }
+
+  /** What the roles have made in a cluster that is core and worker. */
   async settle(): Promise<void> {
     const { core, clock } = this.fleet;
+    const isWorker = core.engine.find(types.namespaces, undefined, "podseidon-update-trigger") !== undefined;
+    if (isWorker) await this.settleWorker();
     for (const [kind, namespace, name] of guarded) await this.guard(kind, namespace, name);
     for (const name of ["deployment-web", "statefulset-db"]) await this.protect(name, [finalizer]);
     await this.protect("by-hand", []);
@@ -82,11 +120,6 @@ export class InstalledCluster {
       spec: { holderIdentity: "generator-1", leaseDurationSeconds: 15, renewTime: ago(clock, 0) },
     });
     await this.make("ConfigMap", systemNamespace, named("ConfigMap", "podseidon-generator-state"));
-    await this.make("Pod", "podseidon-update-trigger", {
-      ...named("Pod", "podseidon-update-trigger"),
-      metadata: { name: "podseidon-update-trigger", annotations: { [annotations.updateTriggerTime]: ago(clock, 0) } },
-      spec: { containers: [{ name: "main", image: ":" }] },
-    });
   }
 
   /** As the generator does, beside the finalizers that are there. */
@@ -118,11 +151,29 @@ export class InstalledCluster {
       .toSorted();
   }
 
+  /** As `kubectl delete -k` does, which waits for ever: all at once, the generator among them. */
+  async deleteAll(): Promise<void> {
+    const { engine } = this.fleet.core;
+    // From then on pods can be deleted.
+    await engine.delete(types.validatingWebhookConfigurations, undefined, "podseidon");
+    for (const type of new Set(this.types.values())) {
+      if (!this.#isServed(type) || type === types.namespaces) continue;
+      for (const { metadata } of engine.list(type).items) {
+        const isOurs = metadata.labels?.["app.kubernetes.io/name"] === "podseidon" || metadata.name === definitionName;
+        // Namespaces take all with them.
+        const isInside = metadata.namespace?.startsWith("podseidon-") === true;
+        if (isOurs || isInside) await engine.delete(type, metadata.namespace, metadata.name);
+      }
+    }
+    for (const name of [systemNamespace, "podseidon-update-trigger"])
+      await engine.delete(types.namespaces, undefined, name);
+  }
+
   /** Runs the command to its end, however long it waits. */
   async uninstall(...argv: readonly string[]): Promise<Ran> {
-    let ran: Ran | undefined;
-    const running = this.fleet.run("uninstall", ...argv).then((end) => (ran = end));
-    for (let step = 0; ran === undefined && step < 1_000; step += 1) {
+    const ran: { end?: Ran } = {};
+    const running = this.fleet.run("uninstall", ...argv).then((end) => (ran.end = end));
+    for (let step = 0; ran.end === undefined && step < 1_000; step += 1) {
       await this.#runGenerator();
       await this.fleet.clock.advance(500);
     }
@@ -137,7 +188,11 @@ export class InstalledCluster {
     const runs =
       this.isGeneratorElsewhere ||
       core.engine.find(types.deployments, systemNamespace, "podseidon-generator") !== undefined;
-    const spec = { ...(lease["spec"] as JsonObject), holderIdentity: runs ? "generator-1" : "", renewTime: ago(clock, 0) };
+    const spec = {
+      ...(lease["spec"] as JsonObject),
+      holderIdentity: runs ? "generator-1" : "",
+      renewTime: ago(clock, 0),
+    };
     await core.engine.update(types.leases, systemNamespace, leaseName, { ...lease, spec });
   }
 
@@ -164,18 +219,36 @@ const guarded = [
   ["Database", "default", "main"],
 ] as const;
 
-/** With Podseidon, for a while. Resolves to what was there before it came. */
-export async function installed(
-  overlay?: string,
-): Promise<{ readonly cluster: InstalledCluster; readonly before: readonly string[] }> {
-  const cluster = await InstalledCluster.create();
+interface Installation {
+  readonly overlay?: string;
+  readonly isSmall?: boolean;
+}
+
+interface Installed {
+  readonly cluster: InstalledCluster;
+  /** What was there before Podseidon came. */
+  readonly before: readonly string[];
+}
+
+/** One cluster, with Podseidon for a while. */
+export async function installed(installation?: Installation): Promise<Installed> {
+  const cluster = await InstalledCluster.create(installation);
   const before = cluster.inventory();
-  await cluster.install(overlay);
+  await cluster.install(installation);
   await cluster.settle();
   return { cluster, before };
 }
 
-function named(kind: string, name: string): JsonObject {
+/** A worker, in the context "core". */
+export async function installedWorker(): Promise<Installed> {
+  const cluster = await InstalledCluster.create();
+  const before = cluster.inventory();
+  await cluster.install({ overlay: "worker" });
+  await cluster.settleWorker();
+  return { cluster, before };
+}
+
+export function named(kind: string, name: string): JsonObject {
   return { apiVersion: "v1", kind, metadata: { name } };
 }
 
