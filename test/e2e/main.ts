@@ -53,6 +53,7 @@ import { sourceCases } from "./cases/sources.ts";
 import { sourceContractCases } from "./cases/source-contract.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
 import { targetCases } from "./cases/targets.ts";
+import { uninstallCases } from "./cases/uninstall.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
 import { upstreamRightsCases } from "./cases/upstream-rights.ts";
 import { ProcessSet } from "../../scripts/child-processes.ts";
@@ -104,6 +105,7 @@ const cases: readonly E2eCase[] = [
   ...upstreamRightsCases,
   ...systemDeletionCases,
   ...kubectlOnDoubleCases,
+  ...uninstallCases,
 ];
 
 /** For cases that replace its credentials. */
@@ -114,6 +116,8 @@ const clusters: readonly ClusterOptions[] = [
   { name: "worker-1", controllerManager: true, nodes: 2, users: [{ name: "unfenced" }, rotated] },
   { name: "worker-2", controllerManager: true, users: [rotated] },
   { name: "rebuilt" },
+  // Nothing else is in it.
+  { name: "uninstalled", controllerManager: true },
   // Nothing answers to the workloads that are created there.
   // Without that gate the API server drops the maxUnavailable of StatefulSets.
   {
