@@ -6,7 +6,7 @@ import { type Plan } from "../plan.ts";
 type Size = Pick<Plan, "hasSmallLimits" | "cells" | "loss">;
 
 /** What counts take, and summary and conditions with room for a few buckets. */
-const countsBytes = { ofCell: 420, others: 1_000 };
+const countsBytes = { ofCell: 420, others: 1_600 };
 /** A lost cell keeps its buckets for ever: that many in a history, of at most so many bytes. */
 const lostBytes = 10 * 180;
 
