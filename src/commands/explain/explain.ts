@@ -87,10 +87,12 @@ function nothingFound(target: Target, looks: readonly CoreLook[]): string {
   return `there is no PodProtector ${what}`;
 }
 
-function explanationJson({ explained, unusable }: Explanation, asked: AskedPod | undefined, program: string): object {
+function explanationJson(explanation: Explanation, asked: AskedPod | undefined, program: string): object {
+  const { explained, unusable, gateFaults } = explanation;
   return {
     pod: asked === undefined ? undefined : { name: asked.pod.key, uid: asked.pod.uid, cell: asked.cellID },
-    isAdmitted: asked === undefined ? undefined : !isRefused({ explained, unusable }),
+    isAdmitted: asked === undefined ? undefined : !isRefused(explanation),
+    gateFaults,
     protectors: explained.map((one) => explainedJson(one, asked, program)),
     unusable,
   };

@@ -4,6 +4,7 @@ import { objectKey } from "../../api/object-key.ts";
 import { type CommandContext } from "../command.ts";
 import { type OpenClusters } from "../clusters/open.ts";
 import { type FleetCells } from "../fleet/cells.ts";
+import { gateFaultOf } from "../fleet/gate-fault.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type OpenPromise, openPromises } from "../fleet/promises.ts";
 import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
@@ -39,6 +40,8 @@ export interface Unusable {
 }
 
 export interface Explanation {
+  /** Of the cell of the asked pod, by each core that knows of one. */
+  readonly gateFaults: readonly string[];
   readonly explained: readonly Explained[];
   readonly unusable: readonly Unusable[];
 }
@@ -85,7 +88,13 @@ export async function gather(
   const unusable = looks.flatMap(({ core, protectors }) =>
     (protectors?.unusable ?? []).map(({ name, reason }) => ({ core, name, reason })),
   );
-  return { explained, unusable };
+  return { explained, unusable, gateFaults: gateFaultsOf(asked, looks) };
+}
+
+function gateFaultsOf(asked: AskedPod | undefined, looks: readonly CoreLook[]): readonly string[] {
+  if (asked === undefined) return [];
+  const leases = looks.flatMap(({ cells }) => cells?.cells.get(asked.cellID)?.lease ?? []);
+  return [...new Set(leases.flatMap((lease) => gateFaultOf(lease)?.remark ?? []))];
 }
 
 function isAbout(target: Target, asked: AskedPod | undefined, { protector, name, view }: Standing): boolean {

@@ -31,9 +31,10 @@ const hanging = 2;
 const columnsBeside = 50;
 const narrowIndent = 4;
 
-export function explanationText({ explained, unusable }: Explanation, view: ExplanationView): string {
+export function explanationText({ explained, unusable, gateFaults }: Explanation, view: ExplanationView): string {
   const { asked } = view;
-  const head = asked === undefined ? "" : podText(asked, explained, unusable.length > 0, view);
+  const answer = asked === undefined ? "" : podText(asked, explained, unusable.length > 0, view);
+  const head = answer + gateFaults.map((fault) => gateText(fault, view)).join("");
   const parts = explained.map((one) => protectorText(one, view));
   const invalid = unusable.map(({ core, name, reason }) =>
     lineOf("invalid", `${core}/${name}: ${reason}; deletions of pods that it may protect are refused`, view, "bad"),
@@ -77,6 +78,13 @@ function podText(
     ? answerOf("deletion or eviction", (one) => one.deletion)
     : answerOf("deletion", (one) => one.deletion) + answerOf("eviction", (one) => one.eviction);
   return `${coloured(view.terminal, "strong", printable(title))}\n${answer}${none}`;
+}
+
+/** What a webhook would decide matters only where it is asked. */
+function gateText(fault: string, { terminal }: ExplanationView): string {
+  return wrapped(`But in this cell ${printable(fault)}`, terminal.columns, "  ")
+    .map((line) => `${coloured(terminal, "bad", line)}\n`)
+    .join("");
 }
 
 function areSame({ deletion, eviction }: NonNullable<Explained["answers"]>): boolean {

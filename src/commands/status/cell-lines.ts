@@ -3,6 +3,7 @@ import { ageText } from "../text/age.ts";
 import { type Tone } from "../text/colour.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type FleetCell } from "../fleet/cells.ts";
+import { type GateFault, gateFaultOf } from "../fleet/gate-fault.ts";
 
 /** Heartbeats come every 10 s; webhooks name such a cell in refusals from then on, too. */
 const lateAfterMs = 45_000;
@@ -14,9 +15,7 @@ export type CellState =
   | "late"
   | "silent, kept"
   | "retiring"
-  | "gate missing"
-  | "gate wrong"
-  | "gate unreachable"
+  | GateFault["state"]
   /** Counted, and without a Lease: by an aggregator without heartbeats, or somebody has deleted it. */
   | "no heartbeat"
   /** Neither counted nor with a Lease. */
@@ -82,32 +81,14 @@ export function heardText({ cell }: CellLine): string {
 function stateOf({ lease, glance }: FleetCell): CellState {
   if (lease.isForgotten) return "retiring";
   if (glance.silentForMs !== undefined) return glance.isKept ? "silent, kept" : "silent";
-  if (lease.gate !== undefined) return gateOf(lease.gate).state;
-  return (glance.heardAgoMs ?? 0) > lateAfterMs ? "late" : "ok";
-}
-
-/** What the aggregator has found out about the webhook of its cell, once a minute. */
-function gateOf(gate: string): { readonly state: CellState; readonly remark: string } {
-  const [found, ...more] = gate.split(" ");
-  switch (found) {
-    case "missing":
-      return { state: "gate missing", remark: "its API server asks no webhook: any pod can be deleted there" };
-    case "unreachable":
-      return {
-        state: "gate unreachable",
-        remark: "its API server gets no decision from the webhook: deletions of pods are refused there",
-      };
-    case "other-cell":
-      return { state: "gate wrong", remark: `its API server asks the webhook for another cell: ${more.join(" ")}` };
-    default:
-      return { state: "gate wrong", remark: `its pod deletions are not reviewed as this cell's: ${gate}` };
-  }
+  return gateFaultOf(lease)?.state ?? ((glance.heardAgoMs ?? 0) > lateAfterMs ? "late" : "ok");
 }
 
 function remarksOn(cell: FleetCell): readonly string[] {
   const { lease, glance } = cell;
   const remarks = stateOf(cell) === "late" ? ["does its aggregator run?"] : [];
-  if (lease.gate !== undefined) remarks.push(`${gateOf(lease.gate).remark} (looked at once a minute)`);
+  const fault = gateFaultOf(lease);
+  if (fault !== undefined) remarks.push(fault.remark);
   if (glance.isKept) remarks.push(`its last counts are kept in force until ${lease.keepUntil}`);
   if (lease.adopt !== undefined) remarks.push(`may be taken over by the cluster ${lease.adopt}`);
   for (const { annotation, value, allowed } of lease.ignored) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { digestOfUID, packDigests } from "../../../../src/accounting/history/uid-digest.ts";
 import { annotations, finalizer, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
+import { cellLeaseAnnotations } from "../../../../src/api/cell-lease.ts";
 import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { builtInResources, type JsonObject, type KubeObject } from "../../../double/index.ts";
 import {
@@ -10,7 +11,6 @@ import {
   createFleet,
   createProtector,
   createRefusal,
-  type Fleet,
   forbid,
   type TestCluster,
 } from "../support/fleet.ts";
@@ -33,9 +33,9 @@ const bucketOf = ({ metadata: { uid, resourceVersion } }: KubeObject, startTime:
   ({ startTime, podUID: uid, podResourceVersion: resourceVersion }) as unknown as Bucket;
 
 /** A core and a worker; a Deployment's PodProtector in the core. */
-async function shopFleet(): Promise<Fleet & { readonly worker: TestCluster }> {
+async function shopFleet(annotations: Readonly<Record<string, string>> = {}) {
   const fleet = await createFleet("worker");
-  await createCellLease(fleet.core, fleet.clock, "w1", { agoMs: 300 });
+  await createCellLease(fleet.core, fleet.clock, "w1", { agoMs: 300, annotations });
   return Object.assign(fleet, { worker: fleet.clusters.get("worker")! });
 }
 
@@ -145,6 +145,14 @@ test("explain finds the PodProtector of a workload, and one by its name", async 
   }
   const absent = await fleet.run("explain", "statefulset", "shop/web");
   assert.deepEqual([absent.exitCode, absent.problem], [1, "there is no PodProtector for StatefulSet shop/web"]);
+});
+
+test("explain pod says when its API server does not get the webhook's decisions", async () => {
+  const fleet = await shopFleet({ [cellLeaseAnnotations.gate]: "unreachable" });
+  await createPod(fleet.worker, "web-1", "web");
+  await createProtector(fleet.core, "web", { minAvailable: 1, cells: [{ cellID: "w1", available: 3 }] });
+  const { stdout } = await fleet.run("explain", "pod", "web-1", ...inWorker);
+  assert.match(stdout, /admitted now\? {2}YES\nBut in this cell its API server gets no decision from the webhook/);
 });
 
 test("explain names what is wrong with its arguments", async () => {

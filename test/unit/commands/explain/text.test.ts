@@ -10,8 +10,9 @@ import { createFleet, createProtector, createRefusal, plainTerminal } from "../s
 
 test("nothing is refused where nothing is known", () => {
   const view = { asked: undefined, at: 0 as EpochMicros, program: "podseidon", terminal: plainTerminal };
-  assert.equal(explanationText({ explained: [], unusable: [] }, view), "");
-  assert.equal(isRefused({ explained: [], unusable: [] }), false);
+  const nothing = { explained: [], unusable: [], gateFaults: [] };
+  assert.equal(explanationText(nothing, view), "");
+  assert.equal(isRefused(nothing), false);
 });
 
 test("an eviction is told apart from a deletion only where the answers differ", async () => {
@@ -29,7 +30,8 @@ test("an eviction is told apart from a deletion only where the answers differ", 
     const answers = { relation: "protected", deletion, eviction } as const;
     const none = { cells: undefined, promises: [], pods: undefined, refusals: undefined, inCells: [] };
     const view = { asked, at: clock.epochMicros(), program: "podseidon", terminal: plainTerminal };
-    return explanationText({ explained: [{ core: "core", standing, answers, ...none }], unusable: [] }, view);
+    const explained = [{ core: "core", standing, answers, ...none }];
+    return explanationText({ explained, unusable: [], gateFaults: [] }, view);
   };
   assert.match(told(deletion), /^pod .*\nWould its deletion or eviction be admitted now\? {2}NO\n\n/);
   assert.match(told(admitted), /\nWould its deletion be admitted now\? {2}NO\nWould its eviction be .*\? {2}YES\n\n/);

@@ -1,0 +1,33 @@
+/**
+ * What is wrong with the webhook of a cell, as its aggregator has written it on the cell's Lease: it asks once a minute
+ * (docs/aggregator.md#is-the-gate-still-there).
+ */
+import { type CellLease } from "../../api/cell-lease.ts";
+
+export interface GateFault {
+  readonly state: "gate missing" | "gate wrong" | "gate unreachable";
+  /** For people, without a capital letter and a full stop. */
+  readonly remark: string;
+}
+
+/** Undefined = nothing is known to be wrong. */
+export function gateFaultOf({ gate }: Pick<CellLease, "gate">): GateFault | undefined {
+  if (gate === undefined) return undefined;
+  const [found, ...more] = gate.split(" ");
+  const fault = (state: GateFault["state"], text: string): GateFault => {
+    return { state, remark: `${text} (looked at once a minute)` };
+  };
+  switch (found) {
+    case "missing":
+      return fault("gate missing", "its API server asks no webhook: any pod can be deleted there");
+    case "unreachable":
+      return fault(
+        "gate unreachable",
+        "its API server gets no decision from the webhook: deletions of pods are refused there",
+      );
+    case "other-cell":
+      return fault("gate wrong", `its API server asks the webhook for another cell: ${more.join(" ")}`);
+    default:
+      return fault("gate wrong", `its pod deletions are not reviewed as this cell's: ${gate}`);
+  }
+}
