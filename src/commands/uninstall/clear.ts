@@ -5,8 +5,8 @@ import { inTurns } from "../restore/restored-definition.ts";
 import { type Step } from "./steps.ts";
 import { nameOf, type Obstacle, type Site, type Target } from "./target.ts";
 
-/** API servers finish a CRD or a namespace within seconds; a pod has 30 s to end. */
-const patienceMs = 60_000;
+/** API servers finish a CRD within seconds. A namespace goes after its pods, and those of a webhook have 60 s to end. */
+const patienceMs = 120_000;
 const pollMs = 500;
 /** Between two lines of progress. */
 const progressEveryMs = 5_000;
