@@ -20,27 +20,35 @@ export type Workers = ReadonlyMap<string, KubeClient>;
 
 const role = "cluster-admin";
 
-/** One sentence for each reason; empty = it may go. Rejects only for programmer errors. */
-export async function reasonsAgainst(part: Part, site: Site, workers: Workers): Promise<readonly string[]> {
+export interface Reason {
+  /** A sentence without its full stop. */
+  readonly text: string;
+  /** What to do about it, the same; undefined = the text says it. */
+  readonly cure?: string;
+}
+
+/** Empty = it may go. Rejects only for programmer errors. */
+export async function reasonsAgainst(part: Part, site: Site, workers: Workers): Promise<readonly Reason[]> {
   if (part === "worker") return isCore(site);
   const own = part === "single" ? await readClusterUID(site) : undefined;
-  if (own !== undefined && !own.ok) return [own.problem];
+  if (own !== undefined && !own.ok) return [{ text: own.problem }];
   return [...(part === "core" ? await isWorker(site) : []), ...(await askingCells(site, workers, own?.uid))];
 }
 
-async function isCore({ client, signal }: Site): Promise<readonly string[]> {
+async function isCore({ client, signal }: Site): Promise<readonly Reason[]> {
   const read = await readDefinition(client, { signal });
   if (read.kind === "gone") return [];
   if (read.kind === "there")
-    return ["this cluster is a core, too: it has PodProtectors. Where it is core and worker at once, uninstall single"];
-  return [`whether this cluster is a core is not known: ${read.error.message}`];
+    return [{ text: "this cluster is a core, too: it has the CRD of PodProtectors", cure: "Uninstall single" }];
+  return [{ text: `whether this cluster is a core is not known: ${read.error.message}` }];
 }
 
-async function isWorker(site: Site): Promise<readonly string[]> {
+async function isWorker(site: Site): Promise<readonly Reason[]> {
   const { targets, obstacles } = await findConfigurations(site);
   const names = targets.map(nameOf).join(", ");
-  const reasons = targets.length === 0 ? [] : [`this cluster is a worker, too, by ${names}: uninstall single`];
-  return [...obstacles.map(({ problem }) => problem), ...reasons];
+  const text = `this cluster is a worker, too, by the webhook configuration ${names}`;
+  const reasons = targets.length === 0 ? [] : [{ text, cure: "Uninstall single" }];
+  return [...obstacles.map(({ problem }) => ({ text: problem })), ...reasons];
 }
 
 type ReadUID = { readonly ok: true; readonly uid: string } | { readonly ok: false; readonly problem: string };
@@ -55,12 +63,12 @@ async function readClusterUID({ client, cluster, signal }: Site): Promise<ReadUI
   return { ok: true, uid: String(fieldsOf(fieldsOf(read.value)["metadata"])["uid"]) };
 }
 
-async function askingCells(site: Site, workers: Workers, ownUID: string | undefined): Promise<readonly string[]> {
+async function askingCells(site: Site, workers: Workers, ownUID: string | undefined): Promise<readonly Reason[]> {
   const { client, cluster, clock, namespace, signal } = site;
   const access = { cluster, verb: "list", resource: leases, namespace, role } as const;
   const read = await reading(access, () => listCells(client, namespace, () => clock.epochMicros(), signal));
-  if (!read.ok) return [`which cells there are is not known: ${read.problem}`];
-  const reasons: string[] = [];
+  if (!read.ok) return [{ text: `which cells there are is not known: ${read.problem}` }];
+  const reasons: Reason[] = [];
   for (const cell of read.value.cells.values()) {
     const isOwn = ownUID !== undefined && (cell.lease.clusterUID ?? ownUID) === ownUID;
     if (isOwn || cell.glance.heardAgoMs === undefined || cell.glance.silentForMs !== undefined) continue;
@@ -75,17 +83,17 @@ async function reasonOf(
   { cellID, glance: { heardAgoMs = 0 } }: FleetCell,
   worker: KubeClient | undefined,
   { signal }: Site,
-): Promise<string | undefined> {
+): Promise<Reason | undefined> {
+  const first = "First uninstall the worker";
   if (worker === undefined) {
-    const heard = `cell ${cellID} was heard ${ageText(heardAgoMs)} ago`;
-    const how = "If that is done, show it by --worker CELL=CONTEXT, or wait until the cell is silent";
-    return `${heard}: its worker asks this core. Uninstall the worker first. ${how}`;
+    const cure = `${first}; when that is done, show it by --worker CELL=CONTEXT, or wait until the cell is silent`;
+    return { text: `cell ${cellID} was heard ${ageText(heardAgoMs)} ago: its worker asks this core`, cure };
   }
   const access = { cluster: worker.cluster, verb: "list", resource: webhookConfigurations, role } as const;
   const read = await reading(access, () => listEntries(worker, signal));
-  if (!read.ok) return `whether cell ${cellID} asks this core is not known: ${read.problem}`;
+  if (!read.ok) return { text: `whether cell ${cellID} asks this core is not known: ${read.problem}` };
   const names = [...new Set(read.value.map(({ configuration }) => configuration))];
   if (names.length === 0) return undefined;
   const by = `by its webhook configuration ${names.join(", ")}`;
-  return `the worker of cell ${cellID} asks this core, ${by}: uninstall the worker first`;
+  return { text: `the worker of cell ${cellID} asks this core, ${by}`, cure: first };
 }

@@ -5,7 +5,7 @@ import { inTurns } from "../restore/restored-definition.ts";
 import { type Step } from "./steps.ts";
 import { nameOf, type Obstacle, type Site, type Target } from "./target.ts";
 
-/** API servers finish a CRD within seconds. A namespace goes after its pods, and those of a webhook have 60 s to end. */
+/** API servers finish a CRD within seconds. A namespace goes after its pods; those of a webhook have 60 s to end. */
 const patienceMs = 120_000;
 const pollMs = 500;
 /** Between two lines of progress. */
@@ -75,8 +75,8 @@ async function changeAll(open: readonly Target[], { step, site, changed, failure
 }
 
 function leftText(target: Target, failure: Obstacle | undefined): string {
+  if (failure !== undefined) return failure.problem;
   const what = `${target.kind} ${nameOf(target)}`;
-  if (failure !== undefined) return `${what}: ${failure.problem}`;
   const others = target.finalizers.filter((one) => one !== finalizer);
   if (target.isTerminating && others.length > 0) return `${what}: it waits for the finalizers ${others.join(", ")}`;
   return `${what}: it is still there`;

@@ -23,7 +23,7 @@ import {
   wrongUsage,
 } from "../command.ts";
 import { jsonText } from "../text/json.ts";
-import { reasonsAgainst, type Workers } from "./asking-clusters.ts";
+import { type Reason, reasonsAgainst, type Workers } from "./asking-clusters.ts";
 import { type Cleared, clear } from "./clear.ts";
 import { isEmpty, lines, planJson, planText, type PlannedStep } from "./report.ts";
 import { type Part, parts, stepsOf } from "./steps.ts";
@@ -114,7 +114,7 @@ class Uninstall {
     const isRefused = reasons.length > 0 && !this.#isForced;
     const isCarriedOut = this.#isConfirmed && !this.#isDryRun && !isRefused;
     this.#say(planText(plan, this.#context.terminal));
-    for (const reason of reasons) this.#sayLine(isRefused ? `not now: ${reason}` : `by force, although ${reason}`);
+    for (const reason of reasons) this.#sayLine(isRefused ? refusal(reason) : `by force, although ${reason.text}`);
     const results = isCarriedOut && !isEmpty(plan) ? await this.#carryOut(plan) : [];
     if (this.#isJson) this.#context.write(jsonText({ ...this.#json(plan, reasons, isRefused), results }));
     if (isRefused) return failed("nothing was changed, for the reasons above. --force does it nevertheless");
@@ -153,7 +153,7 @@ class Uninstall {
     return { exitCode: 0 };
   }
 
-  #json(plan: readonly PlannedStep[], reasons: readonly string[], isRefused: boolean): object {
+  #json(plan: readonly PlannedStep[], reasons: readonly Reason[], isRefused: boolean): object {
     return { part: this.#part, isDryRun: this.#isDryRun, isRefused, reasons, steps: planJson(plan) };
   }
 
@@ -164,6 +164,10 @@ class Uninstall {
   #sayLine(text: string): void {
     this.#say(lines(text, this.#context.terminal.columns, "    "));
   }
+}
+
+function refusal({ text, cure }: Reason): string {
+  return cure === undefined ? `not now: ${text}` : `not now: ${text}. ${cure}`;
 }
 
 /** Objects that are named when a step fails; with a right that is missing there may be thousands. */

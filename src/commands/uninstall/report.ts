@@ -22,10 +22,11 @@ export function planText(plan: readonly PlannedStep[], terminal: Pick<Terminal, 
 function stepText(number: number, step: Step, found: Found, columns: number): string {
   const objects = byKind(found.targets);
   const details = [
-    ...(objects.length === 0 && found.obstacles.length === 0 ? ["nothing is there"] : objects),
+    ...objects,
     ...found.obstacles.map(({ problem }) => `cannot be seen: ${problem}`),
     ...(found.kept ?? []),
   ];
+  if (details.length === 0) details.push("nothing is there");
   return (
     lines(`${number}. ${step.title}`, columns, "   ") +
     details.map((one) => lines(`   ${one}`, columns, "     ")).join("")

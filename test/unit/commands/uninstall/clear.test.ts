@@ -105,7 +105,7 @@ test("a right that is missing ends it at once, and what went well is not named",
   const stage = await createStage(pod("a"), pod("b"));
   stage.left.set("held", pod("held"));
   stage.onChange = ({ name }) => (name === "held" ? { isFinal: true, problem: "you may not" } : undefined);
-  assert.deepEqual(await stage.run(), { changed: 2, left: ["Pod shop/held: you may not"], kept: [] });
+  assert.deepEqual(await stage.run(), { changed: 2, left: ["you may not"], kept: [] });
 });
 
 test("what cannot be read is left", async () => {
