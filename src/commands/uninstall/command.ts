@@ -20,9 +20,11 @@ import {
   type CommandEnd,
   type CommandOptions,
   isGiven,
+  valueOf,
   wrongUsage,
 } from "../command.ts";
 import { jsonText } from "../text/json.ts";
+import { shellWord } from "../text/shell.ts";
 import { type Reason, reasonsAgainst, type Workers } from "./asking-clusters.ts";
 import { type Cleared, clear } from "./clear.ts";
 import { isEmpty, lines, planJson, planText, type PlannedStep } from "./report.ts";
@@ -88,6 +90,8 @@ class Uninstall {
   readonly #part: Part;
   readonly #site: Site;
   readonly #workers: Workers;
+  /** Of the worker that goes. */
+  readonly #cell: string | undefined;
   readonly #isJson: boolean;
   readonly #isDryRun: boolean;
   readonly #isConfirmed: boolean;
@@ -101,6 +105,7 @@ class Uninstall {
     const { clock, signal } = context;
     this.#site = { client, cluster, clock, signal, namespace: clusters.choice.leaseNamespace };
     this.#workers = clusters.workers;
+    this.#cell = part === "worker" ? valueOf(options, "worker")?.replace(/=.*$/, "") : undefined;
     this.#isJson = output === "json";
     this.#isDryRun = isGiven(options, "dry-run");
     this.#isConfirmed = isGiven(options, "yes");
@@ -150,6 +155,10 @@ class Uninstall {
       return failed(`step ${results.length} is not done, and none after it was begun. Mend that, and run it again`);
     const kept = results.flatMap((one) => one.kept);
     this.#sayLine(kept.length === 0 ? "Podseidon is gone" : "Podseidon is gone, except what is named above");
+    if (this.#cell !== undefined) {
+      const forget = `${this.#context.program} cells forget ${shellWord(this.#cell)}`;
+      this.#sayLine(`In a core that stays the cell will be silent. To retire it there: ${forget}`);
+    }
     return { exitCode: 0 };
   }
 

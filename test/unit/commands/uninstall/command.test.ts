@@ -30,8 +30,9 @@ test("single takes everything of Podseidon away, and leaves everything else as i
 
 test("worker takes everything away where no core is", async () => {
   const { cluster, before } = await installedWorker();
-  const { exitCode, problem } = await cluster.uninstall("worker", "--worker=w1=core", "--yes");
+  const { exitCode, problem, stdout } = await cluster.uninstall("worker", "--worker=w1=core", "--yes");
   assert.equal(exitCode, 0, problem ?? "");
+  assert.match(stdout.replaceAll(/\s+/g, " "), /To retire it there: podseidon cells forget w1 $/);
   assert.deepEqual(cluster.inventory(), before);
 });
 

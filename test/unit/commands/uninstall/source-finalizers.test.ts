@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finalizer } from "../../../../src/api/v1alpha1/names.ts";
 import { findGuardedSources } from "../../../../src/commands/uninstall/source-finalizers.ts";
 import { nameOf } from "../../../../src/commands/uninstall/target.ts";
 import { builtInResources as types } from "../../../double/index.ts";
@@ -23,4 +24,17 @@ test("workloads with our finalizer are found, built-in and custom, terminating o
 test("where the generator never was, none is found", async () => {
   const { site } = await InstalledCluster.create({ isSmall: true });
   assert.deepEqual((await findGuardedSources(site)).targets, []);
+});
+
+test("more workloads than a page has are all found", async () => {
+  const cluster = await InstalledCluster.create({ isSmall: true });
+  const template = { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "main", image: "web:1" }] } };
+  const spec = { selector: { matchLabels: { app: "a" } }, template };
+  for (let index = 0; index < 300; index += 1) {
+    const metadata = { name: `many-${index}`, finalizers: [finalizer] };
+    await cluster.make("Deployment", "shop", { apiVersion: "apps/v1", kind: "Deployment", metadata, spec });
+  }
+  const { log } = cluster.fleet.core.client;
+  assert.equal((await findGuardedSources(cluster.site)).targets.length, 300);
+  assert.equal(log.filter((what) => what.endsWith("/apis/apps/v1/deployments")).length, 2);
 });
