@@ -15,17 +15,29 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
+interface Outcome {
+  readonly results: readonly CaseResult[];
+  readonly lines: readonly string[];
+}
+
 /** Runs cases that need no cluster. */
-async function run(
-  ...cases: readonly E2eCase["run"][]
-): Promise<{ readonly results: readonly CaseResult[]; readonly lines: readonly string[] }> {
+function run(...cases: readonly E2eCase["run"][]): Promise<Outcome> {
+  return runAll(cases.map((one, index) => ({ name: `case ${index + 1}`, timeLimitMs: 60_000, run: one })));
+}
+
+async function runAll(cases: readonly E2eCase[], onDiscard = () => {}): Promise<Outcome> {
   const processes = new ProcessSet();
   const programs = { etcd: "", kubectl: "", "kube-apiserver": "", "kube-controller-manager": "", "kube-scheduler": "" };
   const assets = programs as unknown as KubeAssets;
   const lines: string[] = [];
   const results = await runCases({
-    cases: cases.map((one, index) => ({ name: `case ${index + 1}`, timeLimitMs: 60_000, run: one })),
-    pool: new ClusterPool([], { assets, processes, directory }),
+    cases,
+    pool: new (class extends ClusterPool {
+      override discard(): Promise<void> {
+        onDiscard();
+        return super.discard();
+      }
+    })([], { assets, processes, directory }),
     assets,
     processes,
     directory,
@@ -76,4 +88,20 @@ test("a promise that fails in the clean-up of a case fails that case", async () 
     [false, true],
   );
   assert.match(results[0]?.error ?? "", /too late/);
+});
+
+test("a case with clusters of its own begins with new ones and leaves them to nobody", async () => {
+  const happened: string[] = [];
+  const one = (name: string): E2eCase => ({
+    name,
+    timeLimitMs: 60_000,
+    run: async () => {
+      happened.push(name);
+      return {};
+    },
+  });
+  await runAll([one("first"), { ...one("own"), hasOwnClusters: true }, one("last")], () =>
+    happened.push("new clusters"),
+  );
+  assert.deepEqual(happened, ["first", "new clusters", "own", "new clusters", "last", "new clusters"]);
 });

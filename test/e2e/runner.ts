@@ -22,6 +22,8 @@ export interface E2eCase {
   readonly timeLimitMs: number;
   /** Takes over a minute: it runs in `make e2e-long`, and a shorter case that proves the same runs in `make e2e`. */
   readonly isLong?: true;
+  /** Judges all that is in its clusters, so that it begins with new ones, and leaves them to nobody. */
+  readonly hasOwnClusters?: true;
   /** Throws (assert) when the behaviour is not there. */
   readonly run: (context: CaseContext) => Promise<Figures>;
 }
@@ -80,6 +82,7 @@ export async function runCases(options: RunnerOptions): Promise<readonly CaseRes
   const results: CaseResult[] = [];
   const strays = new StrayRejections(options.rejections ?? process);
   for (const [index, one] of cases.entries()) {
+    if (one.hasOwnClusters === true) await pool.discard();
     let result = await runCase(one, `e2e-${index + 1}`, options, strays);
     if (result.portWasTaken) {
       print(`again: ${one.name}: another program took a port before it was used`);
@@ -89,9 +92,9 @@ export async function runCases(options: RunnerOptions): Promise<readonly CaseRes
     results.push(result);
     const verdict = `${result.passed ? "ok  " : "FAIL"} ${one.name} (${seconds(result.durationMs)})`;
     print(`${verdict} ${printed(result.figures)}`.trimEnd());
+    if (!result.passed || one.hasOwnClusters === true) await pool.discard();
     if (!result.passed) {
       print(indent(result.error ?? ""));
-      await pool.discard();
       // Whatever it left running loses its clusters now. That is no matter of the next case.
       for (const late of strays.take()) print(indent(`after its end: ${describe(late)}`));
     }
