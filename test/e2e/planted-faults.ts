@@ -23,6 +23,8 @@ export interface PlantedFault {
   readonly finds: readonly string[];
   /** Resolves to what undoes it. */
   readonly plant: (stage: FaultStage) => Promise<() => Promise<unknown>>;
+  /** Before each further look, where the roles mend it by themselves. */
+  readonly plantAgain?: (stage: FaultStage) => Promise<void>;
 }
 
 const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
@@ -73,29 +75,40 @@ async function plantLease(
   return () => admin.remove(`${leasesPath}/${name}`);
 }
 
+interface PlantedStatus {
+  readonly conditions?: readonly string[];
+  readonly cells?: readonly object[];
+}
+
+function plantedPath({ namespace }: FaultStage): string {
+  return `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors/planted`;
+}
+
 /** A hand-made PodProtector whose status a person has written. */
-async function plantStatus(
-  { core: { admin }, namespace }: FaultStage,
-  status: { readonly conditions?: readonly string[]; readonly cells?: readonly object[] },
-): Promise<() => Promise<unknown>> {
-  const collection = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`;
-  const path = `${collection}/planted`;
-  const created = await admin.create(collection, {
+async function plantStatus(stage: FaultStage, status: PlantedStatus): Promise<() => Promise<unknown>> {
+  const { admin } = stage.core;
+  const path = plantedPath(stage);
+  await admin.create(path.replace(/\/planted$/, ""), {
     apiVersion: "podseidon.kubewharf.io/v1alpha1",
     kind: "PodProtector",
     metadata: { name: "planted" },
     spec: { minAvailable: 0, minReadySeconds: 0, selector: { matchLabels: { app: "planted" } } },
   });
-  const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
-  const conditions = (status.conditions ?? []).map((type) => {
-    return { type, status: "True", reason: "Planted", message: "", lastTransitionTime: new Date().toISOString() };
-  });
-  const { metadata } = created;
-  const { resourceVersion: _, ...rest } = metadata;
-  const body = { ...created, metadata: rest, status: { cells: status.cells ?? [], summary, conditions } };
-  await admin.mergePatch(`${path}/status`, { status: body.status });
+  await patchStatus(stage, status);
   return () => admin.remove(path);
 }
+
+async function patchStatus(stage: FaultStage, { conditions = [], cells = [] }: PlantedStatus): Promise<void> {
+  const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
+  const planted = conditions.map((type) => {
+    return { type, status: "True", reason: "Planted", message: "", lastTransitionTime: new Date().toISOString() };
+  });
+  await stage.core.admin.mergePatch(`${plantedPath(stage)}/status`, {
+    status: { cells, summary, conditions: planted },
+  });
+}
+
+const badConditions: PlantedStatus = { conditions: ["Undrainable", "Dangling", "ChangeHeld"] };
 
 export const plantedFaults: readonly PlantedFault[] = [
   {
@@ -191,7 +204,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     fault: "an undrainable workload, a dangling PodProtector and a held change",
     finds: ["warn undrainable", "warn dangling", "warn change-held"],
-    plant: (stage) => plantStatus(stage, { conditions: ["Undrainable", "Dangling", "ChangeHeld"] }),
+    plant: (stage) => plantStatus(stage, badConditions),
+    plantAgain: (stage) => patchStatus(stage, badConditions),
   },
   {
     fault: "a ghost cell",
