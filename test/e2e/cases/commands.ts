@@ -50,14 +50,22 @@ async function run(context: CaseContext): Promise<Figures> {
 }
 
 async function lookedAt({ context, fleet, onCall, shared }: Stage): Promise<void> {
-  const json = await onCall.run("status", ...shared, "-o", "json");
-  assert.deepEqual([json.exitCode, json.stderr], [0, ""], json.stdout);
-  const { cores } = JSON.parse(json.stdout) as {
-    cores: readonly {
-      protectors: readonly { name: string; mustStay: number; available: number; free: number }[];
-      cells: readonly { cell: string; state: string; heardAgoMs: number }[];
-    }[];
+  const look = async () => {
+    const json = await onCall.run("status", ...shared, "-o", "json");
+    assert.deepEqual([json.exitCode, json.stderr], [0, ""], json.stdout);
+    const { cores } = JSON.parse(json.stdout) as {
+      cores: readonly {
+        protectors: readonly { name: string; mustStay: number; available: number; free: number }[];
+        cells: readonly { cell: string; state: string; heardAgoMs: number }[];
+      }[];
+    };
+    return cores;
   };
+  // Counts may be there before the first heartbeat.
+  const cores = await waitFor("the cell is heard", 90 * second, async () => {
+    const seen = await look();
+    return seen[0]?.cells[0]?.state === "ok" && seen;
+  });
   const [protector] = cores[0]?.protectors ?? [];
   const { name, mustStay, available, free } = protector ?? {};
   assert.deepEqual([name, mustStay, available, free], [protectorOf("web-0"), 2, 3, 1]);
