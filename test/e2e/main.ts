@@ -47,6 +47,7 @@ import { protobufCases } from "./cases/protobuf.ts";
 import { recoveryCases } from "./cases/recovery.ts";
 import { rightsCases } from "./cases/rights.ts";
 import { rollingRestartCases } from "./cases/rolling-restart.ts";
+import { pageCases } from "./cases/pages.ts";
 import { silentCellCases } from "./cases/silent-cells.ts";
 import { simulateCases } from "./cases/simulate.ts";
 import { sourceCases } from "./cases/sources.ts";
@@ -105,6 +106,7 @@ const cases: readonly E2eCase[] = [
   ...upstreamRightsCases,
   ...systemDeletionCases,
   ...kubectlOnDoubleCases,
+  ...pageCases,
   ...uninstallCases,
 ];
 
