@@ -161,6 +161,7 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   const liveness = observability.createHealth({ logger, metrics });
   liveness.register("ping", () => undefined);
   const { createClients } = await import("./roles/runtime.ts");
+  const { createProfiles } = await import("./roles/profiles.ts");
   const certificates = new observability.CertificateExpiry({ clock, logger, metrics });
   const shared = { config, clock, rng: createSystemRng(), logger, metrics, certificates };
   const clients = createClients({ ...shared, environment: process.env });
@@ -172,6 +173,7 @@ async function compose(config: Config, logger: Logger, observability: Observabil
     observability.createHeartbeat({ clock, metrics, sampleFrequencyMs }),
     createServer({ name: "healthz", config: config.healthz, fetch: healthApp.fetch, ...limits }),
     createServer({ name: "prometheus-http", config: config.prometheusHTTP, fetch: metricsApp.fetch, ...limits }),
+    createProfiles(config.pprof, { clock, createServer: (options) => createServer({ ...options, ...limits }) }),
   ];
   for (const role of config.roles)
     components.push(...(await createRole(role, { ...shared, productVersion, health, clients, createServer })));

@@ -40,7 +40,7 @@ export function combinationProblem(values: FlagValues): Problem | undefined {
   return undefined;
 }
 
-const serverPrefixes = ["healthz-", "prometheus-http-", "webhook-"] as const;
+const serverPrefixes = ["healthz-", "prometheus-http-", "pprof-", "webhook-"] as const;
 type ServerPrefix = (typeof serverPrefixes)[number];
 
 const httpsNeedsFiles =
@@ -240,7 +240,7 @@ function overlap(one: string, other: string): boolean {
 const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
   [
     ["generator", "aggregator", "webhook", "update-trigger"],
-    [httpsNeedsFiles("healthz-"), httpsNeedsFiles("prometheus-http-"), portsDiffer],
+    [httpsNeedsFiles("healthz-"), httpsNeedsFiles("prometheus-http-"), httpsNeedsFiles("pprof-"), portsDiffer],
   ],
   [
     ["generator", "aggregator", "webhook"],

@@ -172,6 +172,7 @@ export interface Config {
   readonly worker: WatchedClusterConfig;
   readonly healthz: ServerConfig;
   readonly prometheusHTTP: ServerConfig;
+  readonly pprof: ServerConfig;
   readonly metrics: { readonly sampleFrequencyMs: number; readonly byNamespace: boolean; readonly byUser: boolean };
   readonly log: { readonly verbosity: number };
   /** A PodProtector may override each of these. */
@@ -193,6 +194,7 @@ export function buildConfig(values: FlagValues): Config {
     worker: watchedClusterConfig(unprefixed(values, "worker-kube-")),
     healthz: serverConfig("healthz-", unprefixed(values, "healthz-")),
     prometheusHTTP: serverConfig("prometheus-http-", unprefixed(values, "prometheus-http-")),
+    pprof: serverConfig("pprof-", unprefixed(values, "pprof-")),
     metrics: {
       sampleFrequencyMs: values["metrics-sample-frequency"],
       byNamespace: values["metrics-by-namespace"],

@@ -5,7 +5,6 @@
 import { flag, inGroup, prefixed, roles, withoutEffect } from "../flag.ts";
 import { bool, durationMs, int, int32Max, text } from "../scalar-types.ts";
 import { type ValueType } from "../value-type.ts";
-import { serverFlags } from "./server.ts";
 
 const title = "Without effect";
 
@@ -47,9 +46,8 @@ export const ignoredFlags = {
     { title, roles },
     {
       ...withoutEffect(
-        "Profiles are not served: pprof reads programs in Go.",
+        "The program has one thread: nothing in it blocks on another one.",
         prefixed("pprof-", {
-          ...serverFlags("profiles", { http: 6060, https: 6061 }),
           "block-profile": flag(samplingRate, 0, "Sampling rate of blocking."),
           "mutex-profile": flag(samplingRate, 0, "Sampling rate of lock contention."),
         }),

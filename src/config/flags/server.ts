@@ -10,9 +10,13 @@ const address = text("ADDRESS", {
 const bindHelp = "address to listen on. On a host without IPv6, ::1 means 127.0.0.1 and :: means 0.0.0.0.";
 
 /** `what` names the server in the help: "the health server". */
-export function serverFlags(what: string, ports: { readonly http: number; readonly https: number }, httpHelp = "") {
+export function serverFlags(
+  what: string,
+  ports: { readonly http: number; readonly https: number },
+  { httpHelp = "", isOn = true }: { readonly httpHelp?: string; readonly isOn?: boolean } = {},
+) {
   return {
-    enable: flag(bool(), true, `Serve ${what} over HTTP.${httpHelp}`),
+    enable: flag(bool(), isOn, `Serve ${what} over HTTP.${httpHelp}`),
     "bind-addr": flag(address, "::1", `HTTP ${bindHelp}`),
     port: flag(port(), ports.http, "HTTP port to listen on; 0 picks a free port."),
     "https-enable": flag(bool(), false, `Serve ${what} over HTTPS.`),

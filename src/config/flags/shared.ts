@@ -41,6 +41,17 @@ export const sharedFlags = {
     },
   ),
   ...inGroup(
+    { title: "Profiles", roles },
+    prefixed(
+      "pprof-",
+      serverFlags(
+        "profiles of CPU and heap",
+        { http: 6060, https: 6061 },
+        { isOn: false, httpHelp: " Upstream's default is true." },
+      ),
+    ),
+  ),
+  ...inGroup(
     { title: "Logs", roles },
     {
       "klog-v": flag(

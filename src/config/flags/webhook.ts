@@ -57,7 +57,7 @@ export const webhookFlags = {
       ...serverFlags(
         "admission reviews",
         { http: 8080, https: 8843 },
-        " Unless it is given, it is false where --webhook-bind-addr is beyond loopback.",
+        { httpHelp: " Unless it is given, it is false where --webhook-bind-addr is beyond loopback." },
       ),
       "path-prefix": flag(
         text("PATH", {

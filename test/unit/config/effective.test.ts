@@ -77,15 +77,15 @@ test("the printed settings can be loaded and have the same meaning", () => {
 });
 
 test("a flag without effect is printed, and named with the reason, only if it is set and the role takes it", () => {
-  const given = ["--role=webhook", "--pprof-port=1", "--klog-log-dir="];
+  const given = ["--role=webhook", "--pprof-mutex-profile=1", "--klog-log-dir="];
   const world = { env: { PODSEIDON_FLAG_KLOG_VMODULE: "", PODSEIDON_FLAG_GENERATOR_MONITOR_ENABLE: "true" } };
   const printed = load(["--print-config", ...given], world);
   assert(printed.kind === "printConfig");
   assert.deepEqual(
-    printed.text.split("\n").filter((line) => /^(pprof|klog|generator)-/.test(line)),
+    printed.text.split("\n").filter((line) => /^(pprof-(block|mutex)|klog|generator)-/.test(line)),
     [
       "klog-v: 0  # default",
-      "pprof-port: 1  # flag",
+      "pprof-mutex-profile: 1  # flag",
       'klog-vmodule: ""  # env PODSEIDON_FLAG_KLOG_VMODULE',
       'klog-log-dir: ""  # flag',
     ],
@@ -93,7 +93,7 @@ test("a flag without effect is printed, and named with the reason, only if it is
   const loaded = load(given, world);
   assert(loaded.kind === "config");
   const ignored = ignoredSettings(loaded.effective, loaded.config.roles);
-  assert.deepEqual(Object.keys(ignored).toSorted(), ["klog-log-dir", "klog-vmodule", "pprof-port"]);
-  assert.match(ignored["pprof-port"] ?? "", /^Profiles are not served/);
-  assert("pprof-port" in ignoredSettings(loaded.effective, new Set(["generator"])));
+  assert.deepEqual(Object.keys(ignored).toSorted(), ["klog-log-dir", "klog-vmodule", "pprof-mutex-profile"]);
+  assert.match(ignored["pprof-mutex-profile"] ?? "", /^The program has one thread/);
+  assert("pprof-mutex-profile" in ignoredSettings(loaded.effective, new Set(["generator"])));
 });

@@ -83,6 +83,7 @@ test("defaults are upstream's, except for those that docs/compatibility.md#chang
     "aggregator-leader-elector-name",
     "default-admission-history-config-aggregation-rate",
     "generator-worker-concurrency",
+    "pprof-enable",
     "update-trigger-enable",
     // klog shows a line that is not set as ":0", and does not read it.
     "klog-log-backtrace-at",
@@ -93,13 +94,13 @@ test("defaults are upstream's, except for those that docs/compatibility.md#chang
   }
 });
 
-test("the flags without effect are upstream's, and only pprof, klog, resyncs and the monitor have none", () => {
+test("the flags without effect are upstream's, and only rates of pprof, klog and resyncs have none", () => {
   const names = flagNames.filter((name) => flags[name].ignored !== undefined);
   for (const name of names) {
     assert(knownFlags.some((upstream) => upstream.name === name));
     assert.match(flags[name].ignored ?? "", /^[A-Z].*\.$/);
   }
-  assert.equal(names.filter((name) => name.startsWith("pprof-")).length, 11);
+  assert.equal(names.filter((name) => name.startsWith("pprof-")).length, 2);
   assert.equal(names.filter((name) => name.startsWith("klog-")).length, 14);
   const others = names.filter((name) => !/^(pprof|klog)-/.test(name));
   assert.deepEqual(others, ["aggregator-pod-relist-period"]);
@@ -145,8 +146,8 @@ test("the arguments of upstream's chart are accepted unchanged, with the role fr
     assert.deepEqual([...loaded.config.roles], [role]);
     assert.equal(loaded.config.cores.get("core")?.userAgent, `podseidon-${role}`);
     const ignored = Object.keys(ignoredSettings(loaded.effective, loaded.config.roles)).toSorted();
-    const pprof = ["pprof-bind-addr", "pprof-block-profile", "pprof-enable", "pprof-mutex-profile"];
-    assert.deepEqual(ignored, pprof);
+    assert.deepEqual(ignored, ["pprof-block-profile", "pprof-mutex-profile"]);
+    assert.equal(loaded.config.pprof.http.enable, true);
   }
 });
 
