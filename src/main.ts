@@ -157,6 +157,7 @@ async function compose(config: Config, logger: Logger, observability: Observabil
   const { createHealthApp, createMetricsApp, createServer } = await import("./server/index.ts");
   const { byNamespace, byUser, sampleFrequencyMs } = config.metrics;
   const metrics = observability.createMetrics({ byNamespace, byUser, ofProcess: true });
+  observability.showBuildInfo(metrics, { version: packageJson.version, commit, nodeVersion: process.version });
   const health = observability.createHealth({ logger, metrics });
   const liveness = observability.createHealth({ logger, metrics });
   liveness.register("ping", () => undefined);

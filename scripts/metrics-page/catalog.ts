@@ -6,7 +6,13 @@
 import { loadConfig, type Role } from "../../src/config/index.ts";
 import { type KubeClient, KubeError } from "../../src/kube/kube-client.ts";
 import { createClientMetrics } from "../../src/kube/transport/client-metrics.ts";
-import { CertificateExpiry, createHealth, createHeartbeat, createMetrics } from "../../src/observability/index.ts";
+import {
+  CertificateExpiry,
+  createHealth,
+  createHeartbeat,
+  createMetrics,
+  showBuildInfo,
+} from "../../src/observability/index.ts";
 import { createAggregator } from "../../src/roles/aggregator.ts";
 import { createGenerator } from "../../src/roles/generator.ts";
 import { type Runtime } from "../../src/roles/runtime.ts";
@@ -91,6 +97,7 @@ async function createRole(role: Role, created: Created): Promise<void> {
   const loaded = loadConfig({ argv: [`--role=${role}`, ...flags[role]], env: {}, readFile: () => "" });
   if (loaded.kind !== "config") throw new Error(`the flags of ${role} make ${JSON.stringify(loaded)}`);
   const [clock, logger, metrics] = [createSystemClock(), silentLogger, recordingMetrics(created)];
+  showBuildInfo(metrics, { version: "", commit: "", nodeVersion: "" });
   createHeartbeat({ clock, metrics, sampleFrequencyMs: loaded.config.metrics.sampleFrequencyMs });
   createClientMetrics(metrics, "");
   const health = createHealth({ logger, metrics });

@@ -5,6 +5,8 @@
 export interface Component {
   /** Name in logs and in /readyz checks, upstream's where there is one: "webhook", "aggregator-leader-elector". */
   readonly name: string;
+  /** Components of upstream that this one does the work of: each has a check of its phase in /readyz there. */
+  readonly upstreamNames?: readonly string[];
   /** Resolves when the component serves. Throws a StartError when it cannot. */
   start(): Promise<void>;
   /** Finishes the work in flight and releases everything. Never rejects for operating errors. */

@@ -37,14 +37,17 @@ const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const satisfies Record<StopSi
 type Phase = "Init" | "Starting" | "StartError" | "Started";
 
 /**
- * Runs until a signal or a StartError. Registers the checks `<component>/phase`, which pass once the component has
- * started, and `shutdown-notifier/phase`, which fails from the first signal on. Rejects only for programmer errors.
+ * Runs until a signal or a StartError. Registers the checks `<component>/phase`, by upstream's names too, which pass
+ * once the component has started, and `shutdown-notifier/phase`, which fails from the first signal on. Rejects only for
+ * programmer errors.
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessEnd> {
   const { components, health, logger } = options;
   const phases = new Map<Component, Phase>(components.map((component) => [component, "Init"]));
-  for (const component of components) {
-    health.register(`${component.name}/phase`, () => phaseProblem(phases.get(component)));
+  for (const [name, parts] of namedPhases(components)) {
+    health.register(`${name}/phase`, () =>
+      parts.map((component) => phaseProblem(phases.get(component))).find((problem) => problem !== undefined),
+    );
   }
   let isStopping = false;
   health.register("shutdown-notifier/phase", () => (isStopping ? "the process is stopping" : undefined));
@@ -66,6 +69,15 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessEnd> {
   isStopping = true;
   logger.info("Stopping", { signal });
   return { exitCode: await stopAll(begun, options, second) };
+}
+
+/** By the name of a check: upstream's component of one name may be a part of several roles. */
+function namedPhases(components: readonly Component[]): ReadonlyMap<string, readonly Component[]> {
+  const named = new Map<string, Component[]>();
+  for (const component of components)
+    for (const name of [component.name, ...(component.upstreamNames ?? [])])
+      named.set(name, [...(named.get(name) ?? []), component]);
+  return named;
 }
 
 function phaseProblem(phase: Phase = "Init"): string | undefined {

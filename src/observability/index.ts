@@ -1,7 +1,8 @@
 /**
- * How a running process is observed: logs (logger.ts), metrics (metrics.ts, heartbeat.ts, histogram.ts) and health
- * checks (health.ts), profiles (profiler.ts), and when certificates end (certificate-expiry.ts).
+ * How a running process is observed: logs (logger.ts), metrics (metrics.ts, heartbeat.ts, histogram.ts, build-info.ts)
+ * and health checks (health.ts), profiles (profiler.ts), and when certificates end (certificate-expiry.ts).
  */
+export { showBuildInfo } from "./build-info.ts";
 export { CertificateExpiry } from "./certificate-expiry.ts";
 export { createHealth, type HealthRegistry } from "./health.ts";
 export { createHeartbeat } from "./heartbeat.ts";

@@ -39,6 +39,12 @@ import { SharedWork } from "./shared-work.ts";
  */
 const coresWaitMs = 10_000;
 
+/** With one core. Upstream's update-trigger is a part of its aggregator, also while it is off. */
+const named = {
+  name: "aggregator-worker",
+  upstreamNames: ["aggregator", "aggregator-leader-elector", "podprotector-indexed-informer-", "update-trigger"],
+};
+
 export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   const { clock, health } = runtime;
   const config = runtime.config.aggregator;
@@ -99,7 +105,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
   );
   coverage.watch();
   return [
-    createBackground("aggregator-worker", (signal) =>
+    createBackground(named, (signal) =>
       runCaches(countings, pods, clock, signal, () =>
         runElected(elector, signal, async (leadership) => {
           await Promise.all(countings.map((counting) => counting.lead(leadership)));

@@ -92,7 +92,11 @@ export class CoreCounting {
     this.#tenure = tenure;
     runtime.metrics.onScrape(() => this.#measure(aggregatorMetrics, clock));
     const component = `aggregator-worker${coreSuffix(config, core.name)}`;
-    health.register(`${component}/ppr-informer-synced`, syncCheck(`PodProtectors of ${core.name}`, this.#protectors));
+    const areListed = syncCheck(`PodProtectors of ${core.name}`, this.#protectors);
+    health.register(`${component}/ppr-informer-synced`, areListed);
+    // Upstream's webhook and aggregator have one informer, and one check, of this name between them.
+    const indexed = `podprotector-indexed-informer-${config.cores.size === 1 ? "" : core.name}`;
+    if (!config.roles.has("webhook")) health.register(`${indexed}/informers-synced`, areListed);
     health.register(`${component}/cell-claim`, () => tenure.problem());
   }
 

@@ -34,6 +34,16 @@ import {
 } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
 
+const named = {
+  name: "generator-worker",
+  upstreamNames: [
+    "core-main-native-informers",
+    "core-main-podseidon-informers",
+    "generator-leader-elector",
+    "generator-monitor",
+  ],
+};
+
 export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const { clock, rng, metrics } = runtime;
   const config = runtime.config.generator;
@@ -86,7 +96,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   metrics.onScrape(() => setGauges(generatorMetrics, { generator, cells, sources, alarms }));
   const monitor = config.hasMonitor ? createMonitor(protectors, metrics, ofCore.name) : undefined;
   return [
-    createBackground("generator-worker", async (signal) => {
+    createBackground(named, async (signal) => {
       const synced = Promise.all([whenSynced(protectors, signal), sources.ready(signal), modes.ready(signal)]);
       const watching = Promise.all([
         ...[protectors, expected, modes, sources].map((part) => part.run(signal)),

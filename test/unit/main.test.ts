@@ -7,7 +7,8 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { chartArguments } from "./config/upstream-arguments.ts";
+import { chartArguments } from "../drop-in/chart-arguments.ts";
+import { upstreamNames } from "../drop-in/upstream-names.ts";
 import { createPem, temporaryFolder, writePem } from "./server/certificates.ts";
 
 const main = path.join(import.meta.dirname, "../../src/main.ts");
@@ -188,7 +189,7 @@ test("all roles in one process run without an API server, are not ready, and sto
   assert.equal(code, 0, stderr);
 });
 
-test("the arguments of upstream's chart start each role unchanged, with one warning", async (t) => {
+test("the arguments of upstream's chart start each role unchanged, with its checks and one warning", async (t) => {
   const folder = temporaryFolder(t);
   const files = writePem(folder, await createPem("localhost"));
   // Instead of what a pod would find: the API server and the mounted files. The chart does not set these ports.
@@ -205,7 +206,12 @@ test("the arguments of upstream's chart start each role unchanged, with one warn
       PODSEIDON_FLAG_PROMETHEUS_HTTP_PORT: "0",
       PODSEIDON_FLAG_WEBHOOK_HTTPS_PORT: "0",
     });
+    const { port } = await logged("Listening", "healthz");
     await logged("Startup complete");
+    const readiness = await (await fetch(`http://127.0.0.1:${String(port)}/readyz?verbose`)).text();
+    const checks = new Set(Array.from(readiness.matchAll(/^\[[+-]\](\S+)/gm), ([, name = ""]) => name));
+    const missing = new Set(upstreamNames.checks[role as keyof typeof chartArguments]).difference(checks);
+    assert.deepEqual([...missing], []);
     child.kill("SIGTERM");
     const { code, stderr } = await ended;
     assert.equal(code, 0, stderr);

@@ -12,8 +12,9 @@ function run(components: readonly (Partial<Component> & { readonly name: string 
   const checks = new Map<string, HealthCheck>();
   let send: (signal: StopSignal) => void = () => assert.fail("no listener for signals");
   const end = runProcess({
-    components: components.map(({ name, start, stop }) => ({
+    components: components.map(({ name, upstreamNames, start, stop }) => ({
       name,
+      ...(upstreamNames && { upstreamNames }),
       async start() {
         log.push(`start ${name}`);
         await start?.();
@@ -40,6 +41,22 @@ test("components start in order and stop in reverse", async () => {
   assert.deepEqual(await end, { exitCode: 0 });
   assert.deepEqual(log, ["start a", "start b", "stop b", "stop a"]);
   assert.equal(clock.pendingTimers, 0);
+});
+
+test("a component that does the work of several of upstream has the checks of all, which others share", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { clock, end, check, send } = run([
+    { name: "a", upstreamNames: ["x", "y"] },
+    { name: "b", upstreamNames: ["y"], start: () => gate.promise },
+  ]);
+  await clock.advance(0);
+  assert.equal(check("x/phase"), undefined);
+  assert.equal(check("y/phase"), "phase is Starting");
+  gate.resolve();
+  await clock.advance(0);
+  assert.equal(check("y/phase"), undefined);
+  send("SIGTERM");
+  await end;
 });
 
 test("a component is ready once it has started, and the process is unready from the first signal on", async () => {

@@ -1,12 +1,12 @@
 /** The command line of upstream: every one of its flags, and the arguments that its chart gives. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseArguments } from "../../../src/config/argv.ts";
-import { ignoredSettings } from "../../../src/config/effective.ts";
-import { flagNames, flags, isFlagName, type FlagName } from "../../../src/config/flag-table.ts";
-import { Problem } from "../../../src/config/problem.ts";
-import { load, loadBad, loadGood } from "./load.ts";
-import { chartArguments, plainWebhookArguments, updateTriggerArguments } from "./upstream-arguments.ts";
+import { parseArguments } from "../../src/config/argv.ts";
+import { ignoredSettings } from "../../src/config/effective.ts";
+import { flagNames, flags, isFlagName, type FlagName } from "../../src/config/flag-table.ts";
+import { Problem } from "../../src/config/problem.ts";
+import { load, loadBad, loadGood } from "../unit/config/load.ts";
+import { chartArguments, plainWebhookArguments, updateTriggerArguments } from "./chart-arguments.ts";
 import upstreamFlags from "./upstream-flags.json" with { type: "json" };
 
 /** Valid values of each of upstream's types, in the spellings that Go reads. */
@@ -51,9 +51,16 @@ function read(name: FlagName, ...argv: readonly string[]): unknown {
   return value.value;
 }
 
-const knownFlags = upstreamFlags.map(({ name, type, default: text }) => {
+const knownFlags = upstreamFlags.map(({ name, type, default: text, programs }) => {
   assert(isFlagName(name), `--${name} is not a flag`);
-  return { name, type, text };
+  return { name, type, text, programs };
+});
+
+test("each flag of one of upstream's programs is one of the role that does its work", () => {
+  for (const { name, programs } of knownFlags) {
+    const takers: readonly string[] = flags[name].group.roles;
+    assert.deepEqual([...new Set(programs).difference(new Set(takers))], [], `--${name}`);
+  }
 });
 
 test("each of upstream's 148 flags reads the values of its type, in both spellings of a value", () => {
