@@ -42,7 +42,7 @@ const collections: Readonly<Record<string, (namespace: string) => string>> = {
   ValidatingAdmissionPolicyBinding: () => `${policies}/validatingadmissionpolicybindings`,
 };
 
-/** What the folder of one worker becomes for another, by the procedure that its first lines describe. */
+/** What the folder of one worker becomes for another, as scripts/core-cells.ts makes it. */
 function ofCell(objects: readonly Manifest[], cell: string): readonly Manifest[] {
   const text = JSON.stringify(objects);
   const renamed = text.replaceAll(cellLeaseName(copiedCell), cellLeaseName(cell)).replaceAll(copiedCell, cell);
@@ -51,7 +51,7 @@ function ofCell(objects: readonly Manifest[], cell: string): readonly Manifest[]
 
 /** All objects of the overlays for core and worker that have to do with rights, each once. */
 function rightsObjects(): readonly Manifest[] {
-  const ofWorker = render(`overlays/core/${copiedCell}`);
+  const ofWorker = render(`overlays/core/cells/${copiedCell}`);
   const all = [
     ...render("overlays/core"),
     ...render("overlays/worker"),

@@ -1,11 +1,13 @@
 /**
  * Reads manifests/ for tests: the objects of a YAML file, and a kustomization rendered as far as ours go (resources,
- * ConfigMaps of files, JSON patches), so that `make test` needs no kubectl. `make e2e` renders with the real one.
+ * components, ConfigMaps, JSON patches, kustomize.ts), so that `make test` needs no kubectl. `make e2e` renders with
+ * the real one.
  */
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { load, loadAll } from "js-yaml";
 import { applyPatch, type Operation } from "rfc6902";
+import { replaceIn, type Replacement, withSuffix } from "./kustomize.ts";
 
 export const manifestsFolder = path.join(import.meta.dirname, "../../manifests");
 
@@ -18,6 +20,7 @@ export interface Manifest {
     /** Of what an API server stores. */
     readonly uid?: string;
     readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
     readonly finalizers?: readonly string[];
   };
 }
@@ -84,18 +87,23 @@ export interface Deployment extends Manifest {
 }
 
 interface Kustomization {
-  readonly kind: "Kustomization";
+  readonly kind: "Kustomization" | "Component";
   readonly resources?: readonly string[];
+  readonly components?: readonly string[];
+  readonly nameSuffix?: string;
   readonly generatorOptions?: { readonly labels: Readonly<Record<string, string>> };
   readonly configMapGenerator?: readonly {
     readonly name: string;
-    readonly namespace: string;
-    readonly files: readonly string[];
+    readonly namespace?: string;
+    readonly files?: readonly string[];
+    readonly literals?: readonly string[];
+    readonly options?: { readonly annotations: Readonly<Record<string, string>> };
   }[];
   readonly patches?: readonly {
     readonly target: { readonly kind: string; readonly name: string };
     readonly patch: string;
   }[];
+  readonly replacements?: readonly Replacement[];
 }
 
 /** All files below `folder` with this ending, as absolute paths. */
@@ -121,36 +129,59 @@ export function onlyOne<M extends Manifest>(manifests: readonly Manifest[], kind
 }
 
 /**
- * The objects of the kustomization in `folder` (relative to manifests/). Throws when a reference leads nowhere, an
- * object comes twice, a patch meets no object, or a patch does not fit.
+ * The objects of the kustomization in `folder` (relative to manifests/, or absolute). Throws when a reference leads
+ * nowhere, an object comes twice, a patch meets no object, or a patch does not fit.
  */
 export function render(folder: string): Manifest[] {
-  const root = path.join(manifestsFolder, folder);
-  const kustomization = load(readFileSync(path.join(root, "kustomization.yaml"), "utf8")) as Kustomization;
-  const objects = (kustomization.resources ?? []).flatMap((resource) => {
+  return added([], path.resolve(manifestsFolder, folder), "Kustomization").filter(
+    ({ metadata }) => metadata.annotations?.["config.kubernetes.io/local-config"] === undefined,
+  );
+}
+
+export function readKustomization(root: string): Kustomization {
+  return load(readFileSync(path.join(root, "kustomization.yaml"), "utf8")) as Kustomization;
+}
+
+/** `before`, for which a component has patches, and the objects of the kustomization or component in `root`. */
+function added(before: readonly Manifest[], root: string, kind: Kustomization["kind"]): Manifest[] {
+  const kustomization = readKustomization(root);
+  if (kustomization.kind !== kind) throw new Error(`${root} is not a ${kind}`);
+  const resources = (kustomization.resources ?? []).flatMap((resource) => {
     const target = path.join(root, resource);
-    if (!existsSync(target)) throw new Error(`${folder} refers to ${resource}, which does not exist`);
-    return statSync(target).isDirectory() ? render(path.join(folder, resource)) : readManifests(target);
+    if (!existsSync(target)) throw new Error(`${root} refers to ${resource}, which does not exist`);
+    return statSync(target).isDirectory() ? added([], target, "Kustomization") : readManifests(target);
   });
-  objects.push(...generatedConfigMaps(root, kustomization));
-  const identities = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`);
+  let objects = [...before, ...resources, ...generatedConfigMaps(root, kustomization)];
+  for (const component of kustomization.components ?? [])
+    objects = added(objects, path.join(root, component), "Component");
+  const identities = objects.map(({ kind: of, metadata }) => `${of} ${metadata.namespace ?? ""}/${metadata.name}`);
   const twice = identities.find((identity, index) => identities.indexOf(identity) !== index);
-  if (twice !== undefined) throw new Error(`${folder} has ${twice} twice`);
+  if (twice !== undefined) throw new Error(`${root} has ${twice} twice`);
   for (const { target, patch } of kustomization.patches ?? []) {
     const operations = load(patch) as Operation[];
     const failures = applyPatch(onlyOne(objects, target.kind, target.name), operations).filter(
       (error) => error !== null,
     );
-    if (failures.length > 0) throw new Error(`${folder}: a patch of ${target.kind} ${target.name} does not fit`);
+    if (failures.length > 0) throw new Error(`${root}: a patch of ${target.kind} ${target.name} does not fit`);
   }
+  if (kustomization.nameSuffix !== undefined) objects = withSuffix(objects, kustomization.nameSuffix);
+  for (const replacement of kustomization.replacements ?? []) replaceIn(objects, replacement);
   return objects;
 }
 
 function generatedConfigMaps(root: string, { configMapGenerator = [], generatorOptions }: Kustomization): Manifest[] {
-  return configMapGenerator.map(({ name, namespace, files }) => ({
+  return configMapGenerator.map(({ name, namespace, files = [], literals = [], options }) => ({
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name, namespace, labels: generatorOptions?.labels ?? {} },
-    data: Object.fromEntries(files.map((file) => [file, readFileSync(path.join(root, file), "utf8")])),
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      labels: generatorOptions?.labels ?? {},
+      ...(options !== undefined && { annotations: options.annotations }),
+    },
+    data: Object.fromEntries([
+      ...files.map((file) => [file, readFileSync(path.join(root, file), "utf8")]),
+      ...literals.map((literal) => [literal.replace(/=.*$/, ""), literal.replace(/^[^=]*=/, "")]),
+    ]),
   }));
 }
