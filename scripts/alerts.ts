@@ -8,7 +8,8 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import os from "node:os";
 import path from "node:path";
 import { dump, load } from "js-yaml";
-import { PromtoolError, resolvePromtool } from "./promtool.ts";
+import { GoToolError, resolveGoTool } from "./go-tool.ts";
+import { promtool as promtoolProgram } from "./promtool.ts";
 
 interface Rule {
   readonly alert?: string;
@@ -49,7 +50,7 @@ function run(promtool: string, folder: string, args: readonly string[]): boolean
 }
 
 async function check(): Promise<boolean> {
-  const promtool = await resolvePromtool((line) => console.error(line));
+  const promtool = await resolveGoTool(promtoolProgram, (line) => console.error(line));
   const folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-alerts-"));
   try {
     writeFileSync(path.join(folder, "podseidon.rules.yaml"), allRules());
@@ -70,7 +71,7 @@ if (process.argv.includes("--print")) {
   try {
     if (!(await check())) process.exitCode = 1;
   } catch (error) {
-    if (!(error instanceof PromtoolError)) throw error;
+    if (!(error instanceof GoToolError)) throw error;
     console.error(`alerts: ${error.message}`);
     process.exitCode = 1;
   }

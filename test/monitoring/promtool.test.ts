@@ -1,10 +1,11 @@
-/** scripts/promtool.ts: where promtool is taken from. Nothing is built here; `make alerts` does that. */
+/** scripts/go-tool.ts: where promtool and helm are taken from. Nothing is built here; `make alerts` does that. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
-import { promtoolCacheDirectory, PromtoolError, resolvePromtool } from "../../scripts/promtool.ts";
+import { goToolCacheDirectory, GoToolError, resolveGoTool } from "../../scripts/go-tool.ts";
+import { promtool } from "../../scripts/promtool.ts";
 
 const temporary = mkdtempSync(path.join(os.tmpdir(), "promtool-"));
 after(() => rmSync(temporary, { recursive: true }));
@@ -24,16 +25,16 @@ function program(file: string, text = ""): string {
 
 test("the file that PROMTOOL names comes first, then the cache", async () => {
   const env = environment("both");
-  const cached = program(path.join(promtoolCacheDirectory(env), "promtool"));
+  const cached = program(path.join(goToolCacheDirectory(promtool, env), "promtool"));
   const given = program(path.join(temporary, "given"));
-  assert.equal(await resolvePromtool(ignore, env), cached);
-  assert.equal(await resolvePromtool(ignore, { ...env, PROMTOOL: given }), given);
-  await assert.rejects(resolvePromtool(ignore, { ...env, PROMTOOL: `${given}-not` }), PromtoolError);
+  assert.equal(await resolveGoTool(promtool, ignore, env), cached);
+  assert.equal(await resolveGoTool(promtool, ignore, { ...env, PROMTOOL: given }), given);
+  await assert.rejects(resolveGoTool(promtool, ignore, { ...env, PROMTOOL: `${given}-not` }), GoToolError);
 });
 
 test("without promtool and without Go it says what to install", async () => {
   await assert.rejects(
-    resolvePromtool(ignore, environment("empty")),
+    resolveGoTool(promtool, ignore, environment("empty")),
     /cannot find promtool, and go is not installed\. Install Go .*PROMTOOL/,
   );
 });
@@ -51,8 +52,8 @@ while [ "$1" != -o ]; do shift; done
 `,
   );
   const env = { ...environment("built"), PATH: bin };
-  const built = await resolvePromtool(ignore, env);
-  assert.equal(await resolvePromtool(ignore, { ...env, PATH: "" }), built);
+  const built = await resolveGoTool(promtool, ignore, env);
+  assert.equal(await resolveGoTool(promtool, ignore, { ...env, PATH: "" }), built);
   const lines = readFileSync(log, "utf8").trim().split("\n");
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? "", /^build .*remove_all_sd.* github\.com\/prometheus\/prometheus\/cmd\/promtool$/);
@@ -63,7 +64,7 @@ test("a build that fails shows what go said", async () => {
   const script = '#!/bin/sh\nif [ "$1" = env ]; then echo go1.26.0; else echo "broken: no room" >&2; exit 1; fi\n';
   program(path.join(bin, "go"), script);
   await assert.rejects(
-    resolvePromtool(ignore, { ...environment("failing"), PATH: bin }),
+    resolveGoTool(promtool, ignore, { ...environment("failing"), PATH: bin }),
     /go build of promtool failed \(1\):\nbroken: no room/,
   );
 });
