@@ -106,10 +106,10 @@ interface Kustomization {
   readonly replacements?: readonly Replacement[];
 }
 
-/** All files below `folder` with this ending, as absolute paths. */
+/** All files below `folder` with this ending, as absolute paths. The chart is templates, for test/chart. */
 export function filesBelow(folder: string, ending: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(ending))
+    .filter((name) => name.endsWith(ending) && !name.startsWith("chart/"))
     .map((name) => path.join(folder, name))
     .toSorted();
 }
