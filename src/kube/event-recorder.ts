@@ -2,6 +2,7 @@
  * Writes Kubernetes Events (core/v1) about objects. Best effort: nothing waits for them, and what does not fit is
  * counted and dropped. Events of one object and reason (and series) are one Event with a count.
  */
+import { hash } from "node:crypto";
 import { formatWholeSeconds } from "../api/micro-time.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
@@ -40,6 +41,11 @@ export interface EventRecorderOptions {
   readonly client: KubeClient;
   /** For `source.component`: "podseidon-webhook". */
   readonly component: string;
+  /**
+   * Replicas that record the same of an object write one Event, whose count is 1: its name is made of the object and
+   * the reason. Default: each has Events of its own.
+   */
+  readonly isShared?: boolean;
   /** Default: one a second, and 25 at once. */
   readonly rate?: EventRate;
   readonly clock: Clock;
@@ -123,18 +129,19 @@ class Recorder implements EventRecorder {
   }
 
   #touch(regarding: ObjectReference, type: "Normal" | "Warning", reason: string, of: string): Series {
-    const { clock, rng } = this.#options;
+    const { clock, rng, isShared } = this.#options;
     const key = [regarding.kind, regarding.namespace, regarding.name, regarding.uid, type, reason, of].join("\n");
     let series = this.#series.get(key);
     this.#series.delete(key);
     if (series === undefined || clock.monotonicMs() - series.startedAtMs > seriesMaxAgeMs) {
       const now = clock.epochMicros();
+      const suffix = isShared === true ? hash("sha256", key, "hex").slice(0, 16) : randomHex(rng, 16);
       series = {
         regarding,
         type,
         reason,
         // Names of objects may have 253 characters, and so may the Event's.
-        name: `${regarding.name.slice(0, 200)}.${randomHex(rng, 16)}`,
+        name: `${regarding.name.slice(0, 200)}.${suffix}`,
         startedAtMs: clock.monotonicMs(),
         firstTime: now,
         lastTime: now,
@@ -166,6 +173,11 @@ class Recorder implements EventRecorder {
         series.isCreated = true;
       } catch (error) {
         if (!isKubeError(error)) throw error;
+        if (error.kind === "alreadyExists") {
+          // Another replica's, which says the same.
+          series.isCreated = true;
+          continue;
+        }
         if (error.kind === "notFound") series.isCreated = false; // the server forgets Events after an hour
         this.#dropped.inc({ reason: error.kind });
         this.#options.logger.verbose(2, "Failed to write Event", { err: error });
@@ -179,7 +191,8 @@ class Recorder implements EventRecorder {
     const { client, component } = this.#options;
     const { regarding, name, count, message } = series;
     const namespace = regarding.namespace ?? "default";
-    const changing = { count, message, lastTimestamp: formatWholeSeconds(series.lastTime) };
+    const lastTimestamp = formatWholeSeconds(series.lastTime);
+    const changing = { ...(this.#options.isShared !== true && { count }), message, lastTimestamp };
     if (series.isCreated) {
       await client.request({
         method: "PATCH",
@@ -203,6 +216,7 @@ class Recorder implements EventRecorder {
         reason: series.reason,
         source: { component },
         firstTimestamp: formatWholeSeconds(series.firstTime),
+        count,
         ...changing,
       },
       timeoutMs,

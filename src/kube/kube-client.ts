@@ -30,6 +30,8 @@ export interface KubeRequest {
    * in JSON anyway.
    */
   readonly preferProtobuf?: boolean;
+  /** Prefers a list whose objects have nothing but their metadata. Servers may answer with whole objects anyway. */
+  readonly preferMetadata?: boolean;
   /** Deadline of the whole request in milliseconds, waiting for the rate limit included; default 30 000. */
   readonly timeoutMs?: number;
   /** A larger body of a 2xx answer ends the request as "malformed"; default 128 MiB. Not for streams. */

@@ -13,6 +13,8 @@ interface WebhookRecorders {
     /** Undefined = the pods of reviews are not in this core. */
     readonly pods: EventRecorder | undefined;
   };
+  /** Of workloads that wait for the generator; all replicas find the same ones. */
+  readonly waitingEvents: EventRecorder;
   /** Ends all of them. */
   readonly closeEvents: () => void;
 }
@@ -29,11 +31,13 @@ export function createWebhookRecorders(
   const isWorker = isWorkerOfReviews(runtime.config, name);
   const pods = isWorker ? createEventRecorder({ ...options, rate: podRate }) : undefined;
   const [events, workloads] = [createEventRecorder(options), createEventRecorder(options)];
+  const waitingEvents = createEventRecorder({ ...options, isShared: true });
   return {
     events,
     developerEvents: { workloads, pods },
+    waitingEvents,
     closeEvents() {
-      for (const recorder of [events, workloads, pods]) recorder?.close();
+      for (const recorder of [events, workloads, pods, waitingEvents]) recorder?.close();
     },
   };
 }

@@ -69,13 +69,13 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   });
 
   tellWhenSynced(cores, logger);
-  const informers = cores.map(({ name, informer, namespaces: labelled, closeEvents, cells }) => {
+  const informers = cores.map(({ name, informer, namespaces: labelled, closeEvents, cells, absence }) => {
     // Upstream's name ends with the name of the source, which is empty for the only one.
     const component = `podprotector-indexed-informer-${cores.length === 1 ? "" : name}`;
     health.register(`${component}/informers-synced`, () => unreadyReasons.get(name)?.());
     health.register(`${component}/silent-cells-decided`, () => cells.undecidedReason());
     return createBackground(component, async (signal) => {
-      await Promise.all([informer.run(signal), labelled?.run(signal), cells.run(signal)]);
+      await Promise.all([informer.run(signal), labelled?.run(signal), cells.run(signal), absence.run(signal)]);
       closeEvents();
     });
   });
@@ -119,17 +119,29 @@ function warnOfSettings({ config, metrics }: Runtime, logger: Logger): void {
 /** What the webhook keeps of one core; nothing of it runs yet. */
 function ofCore(runtime: Runtime, core: ConnectedCore, logger: Logger) {
   const { name, client } = core;
+  const informer = createWatchedInformer(runtime, core, logger);
+  const cells = new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger });
+  const { waitingEvents, ...recorders } = createWebhookRecorders(runtime, core, logger.with({ core: name }));
   return {
     name,
     client,
-    informer: createWatchedInformer(runtime, core, logger),
+    informer,
     namespaces: createNamespaceInformer(runtime, core, {
       decode: webhook.decodeNamespacePolicy,
       label: labels.coreUnavailablePolicy,
       logger: logger.with({ core: name }),
     }),
-    ...createWebhookRecorders(runtime, core, logger.with({ core: name })),
-    cells: new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger }),
+    ...recorders,
+    cells,
+    absence: new webhook.GeneratorAbsence({
+      ...runtime,
+      core,
+      systemNamespace: runtime.config.cells.leaseNamespace,
+      informer,
+      cells,
+      events: waitingEvents,
+      logger,
+    }),
   };
 }
 

@@ -6,8 +6,9 @@
  * - protector/: one object for each PodProtector, with its newest known state, its batches and its status writes.
  * - outage/: admissions while a core takes no writes.
  *
- * webhook.ts joins them.
+ * webhook.ts joins them. generator-absence.ts says what hangs while no generator leads.
  */
+export { GeneratorAbsence } from "./generator-absence.ts";
 export { type WorkerClients } from "./decide/subject.ts";
 export { decodeNamespacePolicy, lastKnownAllowedBy } from "./outage/namespace-policy.ts";
 export { decodeWatched, type WatchedProtector } from "./protector/protector-view.ts";

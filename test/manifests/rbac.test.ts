@@ -42,6 +42,7 @@ const clusterRights = {
     "podseidon-webhook @ *: create,patch events",
     "podseidon-webhook @ *: get customresourcedefinitions.apiextensions.k8s.io [podprotectors.podseidon.kubewharf.io]",
     "podseidon-webhook @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
+    "podseidon-webhook @ *: list deployments.apps",
     "podseidon-webhook @ *: list,watch namespaces",
     "podseidon-webhook @ *: update podprotectors/status.podseidon.kubewharf.io",
     "podseidon-webhook @ podseidon-system: get configmaps [podseidon-generator-state]",
@@ -168,7 +169,7 @@ test("the update-trigger of its own uses the role that the aggregator's right to
   );
 });
 
-test("the generator's rights to further kinds of sources are those to Deployments, or less", () => {
+test("the rights to further kinds of sources are those to Deployments, or less", () => {
   const objects = [...render("overlays/core"), ...render("base/generator-sources")];
   const core: readonly string[] = clusterRights.core;
   assert.deepEqual(
@@ -183,6 +184,11 @@ test("the generator's rights to further kinds of sources are those to Deployment
         ),
       )
       .map((right) => `podseidon-generator @ *: ${right}`)
+      .concat(
+        sourceIDs
+          .filter((id) => id !== "deployments.apps" && sourceKindOf(id).isNeverWritten !== true)
+          .map((id) => `podseidon-webhook @ *: list ${id}`),
+      )
       .toSorted(),
   );
 });

@@ -23,6 +23,16 @@ advance 5s
 delete x -> refused
 expect told TooFewReplicas >=2 within 20s
 `,
+  "waits-for-a-generator": `# A Deployment is deleted while no generator leads: an Event says what it waits for.
+without: nothing
+breaks: nothing
+world pods=x,y,z deployment generator silent-after=3m
+kill generator-1
+kill generator-2
+deployment delete
+advance 120s
+expect told WaitsForGenerator 1
+`,
 };
 
 const neverCounted = /the counts are not there when everything is well/;
@@ -91,6 +101,7 @@ export const takenRights: readonly TakenRight[] = [
     ["patch events", "told-twice", /told TooFewReplicas is 1, not >=2/],
     [`list ${leases}`, "61-lost-in-the-queue", /Not allowed to list the heartbeats of cells/],
     ["get configmaps", "61-lost-in-the-queue", /Not allowed to read which PodProtectors are released/],
+    ["list deployments.apps", "waits-for-a-generator", /nobody is told which ones wait for the generator/],
     ["get pods", "21-eviction-on-a-delete-bucket", /evict x hold -> refused/],
   ]),
   ...of("podseidon-aggregator", [

@@ -28,6 +28,8 @@ export interface SilenceTimes {
    * whose last beat was seen longer ago is late: two LISTs have shown none.
    */
   readonly contactMs: number;
+  /** 60 s. Without a beat of the generator for this long, none leads: a standby takes over within 15 s. */
+  readonly generatorAwayMs: number;
   /** 30 s. An observer that starts judges an unmarked Lease without change for this long by that of the generator. */
   readonly startMs: number;
   /** 90 s. The same where no generator marks Leases. */
@@ -48,6 +50,7 @@ export function silenceTimes(silentAfterMs: number): SilenceTimes {
     firstBeatMs: scaled(60_000),
     observeMs: scaled(15_000),
     contactMs: scaled(45_000),
+    generatorAwayMs: scaled(60_000),
     startMs: scaled(30_000),
     startAloneMs: scaled(90_000),
   };

@@ -2,6 +2,7 @@
 import { type Finding as GateAnswer } from "../../aggregator/gate-state.ts";
 import { type CellLease } from "../../api/cell-lease.ts";
 import { type GeneratorState } from "../../kube/generator-state.ts";
+import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type ListedProtectors } from "../fleet/protectors.ts";
 import { type ProtectorEvent } from "../fleet/refusals.ts";
@@ -72,6 +73,8 @@ export interface CoreFacts {
   readonly heartbeats: Reading<HeartbeatFacts>;
   /** The Lease of the election; undefined = there is none. */
   readonly generator: Reading<LeaseFacts | undefined>;
+  /** Workloads that somebody has deleted, while no generator leads, as far as they can be read. */
+  readonly waiting: readonly WaitingWorkload[];
   readonly generatorState: Reading<GeneratorState>;
   readonly deployments: Reading<readonly DeploymentFacts[]>;
   readonly protectorEvents: Reading<readonly ProtectorEvent[]>;

@@ -33,6 +33,7 @@ export type CheckID =
   | "failure-policy"
   | "gate"
   | "generator"
+  | "generator-awaited"
   | "ghost-cell"
   | "mode"
   | "protectors"

@@ -6,6 +6,7 @@ import { objectKey } from "../../api/object-key.ts";
 import { type KubeClient, type KubeError } from "../../kube/kube-client.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { leases, podProtectors } from "../../kube/resources.ts";
+import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
 import { type Clock, type EpochMicros } from "../../util/clock.ts";
 import { type Access, reading } from "../clusters/reading.ts";
 import { type FleetCells, listCells } from "./cells.ts";
@@ -15,6 +16,7 @@ import { events, listProtectorEvents, type ProtectorEvent } from "./refusals.ts"
 import { deployments, listReplicas, type ReadyReplicas } from "./replicas.ts";
 import { type Standing, standingOf } from "./standing.ts";
 import { type SeenTombstone, seenTombstones } from "./tombstones.ts";
+import { findWaiting, isGeneratorAway } from "./waiting.ts";
 
 export interface CoreLook {
   readonly core: string;
@@ -26,6 +28,8 @@ export interface CoreLook {
   readonly events: readonly ProtectorEvent[] | undefined;
   readonly replicas: readonly ReadyReplicas[] | undefined;
   readonly tombstones: readonly SeenTombstone[];
+  /** Deleted, while no generator leads; empty while one does. */
+  readonly waiting: readonly WaitingWorkload[];
   /** One line for each thing that cannot be read. */
   readonly unread: readonly string[];
 }
@@ -59,8 +63,11 @@ export async function lookAt(options: LookOptions): Promise<CoreLook> {
   const { core, client, namespace, leaseNamespace, clock, signal } = options;
   const now = (): EpochMicros => clock.epochMicros();
   const unread: string[] = [];
-  const asked = async <T>(access: Omit<Access, "cluster">, read: () => Promise<T>): Promise<T | undefined> => {
-    const answer = await reading({ ...access, cluster: core }, read);
+  const asked = async <T>(
+    access: Omit<Access, "cluster">,
+    read: (ends: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> => {
+    const answer = await reading({ ...access, cluster: core }, () => read(signal));
     if (answer.ok) return answer.value;
     if (!isExpected(access, answer.error)) unread.push(answer.problem);
     return undefined;
@@ -75,7 +82,10 @@ export async function lookAt(options: LookOptions): Promise<CoreLook> {
     asked({ verb: "list", resource: events, namespace }, () => listProtectorEvents(client, namespace, signal)),
     asked({ verb: "list", resource: deployments, ...system }, () => listReplicas(client, leaseNamespace, signal)),
   ]);
-  const places = [...(listed?.valid.map(({ protector }) => protector.metadata) ?? []), ...(listed?.invalid ?? [])];
+  const isAway = cells?.observer !== undefined && isGeneratorAway(cells.observer.glance.heardAgoMs);
+  const ownMetadata = listed?.valid.map(({ protector }) => protector.metadata) ?? [];
+  const waiting = isAway ? await findWaiting(client, ownMetadata, namespace, asked) : [];
+  const places = [...ownMetadata, ...(listed?.invalid ?? [])];
   const present = new Set(places.map((one) => objectKey(one.namespace, one.name)));
   return {
     core,
@@ -86,6 +96,7 @@ export async function lookAt(options: LookOptions): Promise<CoreLook> {
     events: happened,
     replicas,
     tombstones: listed === undefined ? [] : seenTombstones(happened ?? [], present, held?.state),
+    waiting,
     unread,
   };
 }

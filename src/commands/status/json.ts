@@ -12,7 +12,7 @@ export function statusJson(looks: readonly CoreLook[]): object {
 }
 
 function coreJson(look: CoreLook): object {
-  const { core, at, protectors, held, replicas, tombstones, unread, cells } = look;
+  const { core, at, protectors, held, replicas, tombstones, waiting, unread, cells } = look;
   const refusals = refusalsOf(look.events ?? []);
   return {
     core,
@@ -27,6 +27,12 @@ function coreJson(look: CoreLook): object {
     replicas,
     held: held?.held.map(({ cause, since }) => ({ cause, since: formatMicroTime(since) })),
     tombstones: tombstones.map(({ protector, uid }) => ({ protector, uid })),
+    waitingForGenerator: waiting.map(({ kind, namespace, name, deletedAt }) => ({
+      kind,
+      namespace,
+      name,
+      deletedAt: deletedAt === undefined ? undefined : formatMicroTime(deletedAt),
+    })),
     unread,
   };
 }

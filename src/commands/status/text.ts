@@ -6,6 +6,7 @@ import { type Terminal } from "../command.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing, type State } from "../fleet/standing.ts";
+import { waitingText } from "../fleet/waiting.ts";
 import { cellsText, refusedText, sinceText, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
@@ -29,6 +30,8 @@ const wideColumns = 110;
 const observerLateMs = 30_000;
 /** Of these, for all other columns but the names and the cells, which share the rest. */
 const figuresColumns = 56;
+/** Workloads that are named, where many wait for a generator. */
+const waitingMax = 5;
 /** Of the name of an aggregator, a namespace and the like in a line. */
 const nameLengthMax = 40;
 
@@ -37,6 +40,7 @@ export function isAnythingWrong(look: CoreLook): boolean {
   return (
     look.unread.length > 0 ||
     look.tombstones.length > 0 ||
+    look.waiting.length > 0 ||
     (look.held?.held.length ?? 0) > 0 ||
     cellLines(look).some(({ state }) => isCellWrong(state)) ||
     areWrong(chosenLines(look.protectors?.standings ?? [], look.protectors?.unusable ?? [], false))
@@ -154,7 +158,7 @@ function countTone(state: State): Tone | undefined {
 
 /** Webhooks and generator, held changes, what is gone, what cannot be read. */
 function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
-  const { held, cells, replicas = [], tombstones, at, unread } = look;
+  const { held, cells, replicas = [], tombstones, waiting, at, unread } = look;
   const lines: { readonly label: string; readonly text: string; readonly tone?: Tone }[] = [];
   for (const { name, ready, wanted } of replicas) {
     const tone = ready < wanted ? "bad" : undefined;
@@ -176,6 +180,12 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
     const why = "is gone and not released, so webhooks keep it in force";
     const text = `${protector} (UID ${uid}) ${why}; see ${program} release`;
     lines.push({ label: "gone", text, tone: "bad" });
+  }
+  for (const workload of waiting.slice(0, waitingMax)) {
+    lines.push({ label: "waiting", text: waitingText(workload, at), tone: "bad" });
+  }
+  if (waiting.length > waitingMax) {
+    lines.push({ label: "waiting", text: `and ${waiting.length - waitingMax} more workloads`, tone: "bad" });
   }
   for (const text of unread) lines.push({ label: "unread", text, tone: "warning" });
   const width = Math.max(0, ...lines.map(({ label }) => label.length)) + 2;

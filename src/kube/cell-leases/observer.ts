@@ -19,6 +19,7 @@ import { errorLabel, isKubeError, type KubeClient, type KubeError } from "../kub
 import { leases as leaseResource } from "../resources.ts";
 import { listAll } from "../watch/index.ts";
 import { createCellMetrics, type CellMetrics } from "./cell-metrics.ts";
+import { GeneratorBeat } from "./generator-beat.ts";
 
 export interface CellLeasesOptions {
   /** Name of the core, for logs and metrics. */
@@ -60,6 +61,7 @@ export class CellLeases {
   readonly #options: CellLeasesOptions;
   readonly #times: SilenceTimes;
   readonly #silence: CellSilence;
+  readonly #generator: GeneratorBeat;
   readonly #metrics: CellMetrics;
   /** Cells that the last LIST has shown; undefined when it failed. */
   #leased: ReadonlySet<string> | undefined;
@@ -75,6 +77,7 @@ export class CellLeases {
     this.#options = options;
     this.#times = silenceTimes(silentAfterMs);
     this.#silence = new CellSilence(this.#times, silentPolicy, clock.monotonicMs());
+    this.#generator = new GeneratorBeat(this.#times.contactMs);
     this.#metrics = createCellMetrics(options.metrics, { core, observer: role });
     options.metrics.onScrape(() => {
       this.#metrics.show(this.#silence.cells(), clock.monotonicMs());
@@ -93,6 +96,15 @@ export class CellLeases {
   /** For how long no beat of the cell has been seen, when that is late and not silence yet; undefined = it is not. */
   lateForMs(cellID: string): number | undefined {
     return this.#silence.lateForMs(cellID, this.#options.clock.monotonicMs());
+  }
+
+  /**
+   * For how long no generator has been heard, in milliseconds, when that is longer than a change of leaders takes;
+   * undefined = one is heard, or has never been.
+   */
+  generatorAwayForMs(): number | undefined {
+    const unheardMs = this.#generator.unheardMs();
+    return unheardMs !== undefined && unheardMs >= this.#times.generatorAwayMs ? unheardMs : undefined;
   }
 
   /** Cells that have a Lease; undefined = not known for now. Without the right to list them there are none. */
@@ -148,6 +160,7 @@ export class CellLeases {
       this.#withoutLease.delete(change.cellID);
       this.#report(change);
     }
+    this.#generator.listed({ ...list, beat: leases.find(({ cellID }) => cellID === undefined)?.beat });
     this.#compareTimes(leases);
     this.#leased = new Set(leases.flatMap(({ cellID }) => cellID ?? []));
     this.#options.onListed?.([...this.#silence.cells()]);

@@ -33,6 +33,8 @@ export interface Sender {
 const jsonType = "application/json";
 /** A server without protobuf for a resource (custom resources have none) answers in JSON. */
 const eitherType = `${mediaType},${jsonType}`;
+/** A proxy or an aggregated API server without it answers with whole objects. */
+const metadataType = `${jsonType};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,${jsonType}`;
 
 export function createSender(
   config: ClusterConfig,
@@ -61,9 +63,10 @@ export function createSender(
         // An exec plugin may hang.
         const credentials = current instanceof Promise ? await deadline.race(current) : current;
         const isProtobuf = request.preferProtobuf === true && !isProtobufRefused;
+        const accept = isProtobuf ? eitherType : request.preferMetadata === true ? metadataType : jsonType;
         let error: KubeError;
         try {
-          const reply = await attempt(request, credentials, deadline, isStreaming, isProtobuf ? eitherType : jsonType);
+          const reply = await attempt(request, credentials, deadline, isStreaming, accept);
           request.onWarnings?.(readWarnings(reply.headers["warning"]));
           tellServerTime(request, reply.headers["date"]);
           if (isSuccess(reply.code)) return reply;

@@ -11,6 +11,8 @@ export interface ListScope {
   readonly fieldSelector?: string | undefined;
   /** As in KubeRequest. */
   readonly preferProtobuf?: boolean;
+  /** As in KubeRequest. */
+  readonly preferMetadata?: boolean;
 }
 
 /** client-go's page: a few MiB of pods, so neither side holds much at once. */
@@ -52,6 +54,7 @@ export async function listAll(
         continue: continueToken,
       },
       ...(scope.preferProtobuf !== undefined && { preferProtobuf: scope.preferProtobuf }),
+      ...(scope.preferMetadata !== undefined && { preferMetadata: scope.preferMetadata }),
       ...(signal !== undefined && { signal }),
       ...(timeoutMs !== undefined && { timeoutMs }),
     });

@@ -56,6 +56,31 @@ test("an Event names the object, and repetitions raise its count", async () => {
   assert.deepEqual(patch?.body, { count: 2, message: "still none", lastTimestamp: "2026-01-01T00:00:05Z" });
 });
 
+test("replicas that share their Events write one, whose count none of them moves", async () => {
+  const { clock, client, recorder } = setUp({ isShared: true });
+  const other = setUp({ isShared: true, rng: createSeededRng(2) });
+  recorder.record(protector("web"), "Warning", "Waits", "for the generator");
+  other.recorder.record(protector("web"), "Warning", "Waits", "for the generator");
+  await clock.advance(0);
+  await other.clock.advance(0);
+  const nameOf = (body: unknown) => (body as { metadata: { name: string } }).metadata.name;
+  const name = nameOf(client.requests[0]?.body);
+  assert.equal(nameOf(other.client.requests[0]?.body), name);
+  // The third finds it there, and says only that it lasts.
+  const third = setUp({ isShared: true, rng: createSeededRng(3) });
+  third.client.onRequest = ({ method }) => {
+    if (method === "POST") throw new KubeError("alreadyExists", "it is there");
+    return {};
+  };
+  third.recorder.record(protector("web"), "Warning", "Waits", "for the generator");
+  await third.clock.advance(5_000);
+  third.recorder.record(protector("web"), "Warning", "Waits", "for the generator");
+  await third.clock.advance(0);
+  const { path, body } = third.client.requests.at(-1) ?? {};
+  assert.equal(path, `/api/v1/namespaces/team/events/${name}`);
+  assert.deepEqual(body, { message: "for the generator", lastTimestamp: "2026-01-01T00:00:05Z" });
+});
+
 test("a recorder writes no faster than the rate that it was given", async () => {
   const { clock, client, recorder } = setUp({ rate: { qps: 0.2, burst: 2 } });
   for (let pod = 0; pod < 10; pod++) recorder.record(protector(`p${pod}`), "Warning", "Refused", "no quota");

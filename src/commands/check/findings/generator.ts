@@ -1,15 +1,16 @@
 /** The generator of a core: whether one leads, and what hangs on finalizers when none does. */
 import { finalizer } from "../../../api/v1alpha1/names.ts";
+import { finalizerCommand, type WaitingWorkload } from "../../../sources/waiting-deletions.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 import { type CoreFacts, type LeaseFacts } from "../facts.ts";
-import { agoText, counted, fail, type Finding, ok, unchecked } from "../finding.ts";
+import { agoText, counted, fail, type Finding, namesText, ok, unchecked } from "../finding.ts";
 
 /** A leader renews every few seconds, and another replica takes its Lease after 15 s. */
 const awayAfterSeconds = 30;
 
 /** `now`: by the clock of the core. */
 export function generatorFindings(
-  { generator, protectors }: Pick<CoreFacts, "generator" | "protectors">,
+  { generator, protectors, waiting }: Pick<CoreFacts, "generator" | "protectors" | "waiting">,
   now: EpochMicros,
   systemNamespace: string,
 ): readonly Finding[] {
@@ -25,7 +26,8 @@ export function generatorFindings(
   const command = `kubectl -n ${systemNamespace} scale deploy podseidon-generator --replicas=2`;
   if (carrying.length === 0) {
     const remedy = { cure: "start it", command, page: "docs/generator.md#lifecycle" };
-    return [fail("generator", `no generator leads${since}: floors no longer follow the workloads`, remedy)];
+    const text = `no generator leads${since}: floors no longer follow the workloads`;
+    return [fail("generator", text, remedy), ...waitingFindings(waiting)];
   }
   const workloads = carrying.length === 1 ? "its workload" : "their workloads";
   const objects = `${counted(carrying.length, "PodProtector")} and ${workloads}`;
@@ -38,6 +40,25 @@ export function generatorFindings(
         cure: "start it, or take the finalizers off if Podseidon is to go",
         command,
         page: "docs/install.md#removing-it",
+      },
+    ),
+    ...waitingFindings(waiting),
+  ];
+}
+
+/** They hang already. */
+function waitingFindings(waiting: readonly WaitingWorkload[]): readonly Finding[] {
+  const [first] = waiting;
+  if (first === undefined) return [];
+  const names = namesText(waiting.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`));
+  return [
+    fail(
+      "generator-awaited",
+      `${counted(waiting.length, "workload")} being deleted until a generator leads: ${names}`,
+      {
+        cure: "start the generator; only if none is to come back, take the finalizer off",
+        command: finalizerCommand(first),
+        page: "docs/generator.md#when-none-leads",
       },
     ),
   ];

@@ -68,6 +68,7 @@ export function coreRights(namespace: string): ReadonlyMap<string, readonly Need
         { ...leases, verbs: ["list"] },
         { ...state, verbs: ["get"] },
         { verbs: ["get"], group: "apps", resource: "deployments", namespace, name: "podseidon-webhook" },
+        { verbs: ["list"], group: "apps", resource: "deployments" },
       ],
     ],
   ]);

@@ -8,9 +8,11 @@ import { definitionName } from "../../../kube/protector-definition.ts";
 import { customResourceDefinitions, leases, namespaces, podProtectors } from "../../../kube/resources.ts";
 import { listAll } from "../../../kube/watch/index.ts";
 import { listProtectors } from "../../fleet/protectors.ts";
+import { findWaiting } from "../../fleet/waiting.ts";
 import { events, listProtectorEvents } from "../../fleet/refusals.ts";
 import { deployments } from "../../fleet/replicas.ts";
 import { type CertificateEvent, type CoreFacts, type Reading, type RightFacts } from "../facts.ts";
+import { isAway } from "../findings/generator.ts";
 import { cellRights, coreRights, listAccounts, type NeededRight, reviewRights, reviews } from "./account-rights.ts";
 import { readGreeting } from "./clock.ts";
 import { type Reader, readInTime } from "./deadline.ts";
@@ -35,6 +37,17 @@ export async function readCore(
   const heartbeats = readInTime({ cluster, verb: "list", resource: leases, ...system }, reader, (signal) =>
     listHeartbeats(client, systemNamespace, signal),
   );
+  const generator = readInTime(
+    { cluster, verb: "get", resource: leases, ...system, name: election },
+    reader,
+    (signal) => readLease(client, systemNamespace, election, signal),
+  );
+  const protectors = readInTime(
+    { cluster, verb: "list", resource: podProtectors },
+    reader,
+    (signal) => listProtectors(client, undefined, signal),
+    protectorsMs,
+  );
   const deployed = readInTime({ cluster, verb: "list", resource: deployments, ...system }, reader, (signal) =>
     readDeployments(client, systemNamespace, signal),
   );
@@ -44,16 +57,10 @@ export async function readCore(
       answers: greeting.then(({ answers }) => answers),
       clock: greeting.then(({ clock }) => clock),
       definition: readDefinition(client, reader),
-      protectors: readInTime(
-        { cluster, verb: "list", resource: podProtectors },
-        reader,
-        (signal) => listProtectors(client, undefined, signal),
-        protectorsMs,
-      ),
+      protectors,
       heartbeats,
-      generator: readInTime({ cluster, verb: "get", resource: leases, ...system, name: election }, reader, (signal) =>
-        readLease(client, systemNamespace, election, signal),
-      ),
+      generator,
+      waiting: readWaiting(client, reader, { generator, protectors }),
       generatorState: readInTime({ cluster, ...state }, reader, (signal) =>
         readGeneratorState(client, systemNamespace, { signal }),
       ),
@@ -68,6 +75,23 @@ export async function readCore(
       rights: readRights(client, systemNamespace, reader, { heartbeats, deployed }),
     })),
   };
+}
+
+/** Not asked for while a generator leads. What cannot be read is left out: that none leads is a failure anyway. */
+async function readWaiting(
+  client: KubeClient,
+  reader: Reader,
+  found: { readonly [K in "generator" | "protectors"]: Promise<CoreFacts[K]> },
+): Promise<CoreFacts["waiting"]> {
+  const [generator, protectors] = await Promise.all([found.generator, found.protectors]);
+  if (!generator.ok || !protectors.ok) return [];
+  const { clock } = reader;
+  if (generator.value !== undefined && !isAway(generator.value, clock.epochMicros())) return [];
+  const metadata = protectors.value.valid.map(({ protector }) => protector.metadata);
+  return findWaiting(client, metadata, undefined, async (access, read) => {
+    const answer = await readInTime({ cluster: client.cluster, ...access }, reader, read);
+    return answer.ok ? answer.value : undefined;
+  });
 }
 
 /** The values of an object of promises. */

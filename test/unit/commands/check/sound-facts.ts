@@ -96,6 +96,7 @@ export function core(fields: Partial<CoreFacts> = {}): CoreFacts {
     protectors: read({ valid: [protector("api")], invalid: [] }),
     heartbeats: read({ cells: [cell("worker-1"), cell("worker-2")], observer: { ...lease, productVersion } }),
     generator: read(lease),
+    waiting: [],
     generatorState: read(decodeGeneratorState(undefined)),
     deployments: read([deployment("webhook"), deployment("generator")]),
     protectorEvents: read([]),

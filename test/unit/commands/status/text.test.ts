@@ -14,6 +14,7 @@ const empty: CoreLook = {
   events: undefined,
   replicas: undefined,
   tombstones: [],
+  waiting: [],
   unread: [],
 };
 const view = { namespace: undefined, showsAll: false, program: "podseidon", terminal: plainTerminal };

@@ -49,6 +49,16 @@ test("protobuf is asked for with JSON as the second choice, and only where it is
   );
 });
 
+test("metadata alone are asked for with whole objects as the second choice", async (t) => {
+  const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "PodList" }));
+  const client = await connect(t, server.port);
+  await client.request({ method: "GET", path: "/api/v1/pods", preferMetadata: true });
+  assert.deepEqual(
+    server.requests.map(({ headers }) => headers.accept),
+    ["application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"],
+  );
+});
+
 test("the content type of the answer decides how it is read, whatever was asked for", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => sendProtobuf(response, 200, list));
   const client = await connect(t, server.port);
