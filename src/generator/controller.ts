@@ -57,6 +57,8 @@ export interface GeneratorDependencies {
   readonly protectors: Informer<StoredProtector>;
   readonly modes: NamespaceModes;
   readonly events: EventRecorder;
+  /** Of releases: thousands of them are not to keep other Events waiting. */
+  readonly releaseEvents: EventRecorder;
   /** Is asked before anything is released or lowered. */
   readonly changes: HeldChanges;
   readonly clock: Clock;
@@ -88,7 +90,7 @@ export class Generator {
     this.#deps = deps;
     const { core, protectors, modes, events, clock, rng, logger, metrics } = deps;
     const onAction = this.#acted.bind(this);
-    this.#lifecycle = new ProtectorLifecycle({ core, onAction, logger });
+    this.#lifecycle = new ProtectorLifecycle({ core, onAction, logger, events: deps.releaseEvents });
     this.#wanted = new WantedProtectors({ config, modes, lifecycle: this.#lifecycle });
     this.#dangling = new DanglingProtectors({ events, logger, onAction });
     this.#releases = new ReleaseList({

@@ -11,6 +11,7 @@
 import { objectKey } from "../api/object-key.ts";
 import { annotations, finalizer } from "../api/v1alpha1/names.ts";
 import { type ObjectMeta, type PodProtector, type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
+import { type EventRecorder } from "../kube/event-recorder.ts";
 import { isKubeError, KubeError, type KubeClient, resourcePath } from "../kube/kube-client.ts";
 import { presentOrThrow, readProtectorLive } from "../kube/pod-protectors.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
@@ -28,6 +29,8 @@ export interface LifecycleOptions {
   readonly onAction: OnAction;
   /** Has a line for each PodProtector that is created, changed or released. */
   readonly logger: Logger;
+  /** Gets one about each that is released. */
+  readonly events: Pick<EventRecorder, "record">;
 }
 
 /** What the API server does not set itself. */
@@ -48,6 +51,7 @@ export class ProtectorLifecycle {
   readonly #core: KubeClient;
   readonly #onAction: LifecycleOptions["onAction"];
   readonly #logger: Logger;
+  readonly #events: LifecycleOptions["events"];
 
   #isCriterionDropped = false;
 
@@ -55,6 +59,7 @@ export class ProtectorLifecycle {
     this.#core = options.core;
     this.#onAction = options.onAction;
     this.#logger = options.logger;
+    this.#events = options.events;
   }
 
   /**
@@ -223,7 +228,11 @@ export class ProtectorLifecycle {
     }
     this.#onAction("Delete", kind, metadata);
     const { minAvailable: before } = stored.protector.spec;
-    if (!isFinished(stored)) this.#logger.info("Released a PodProtector", { podProtector: stored.key, before, cause });
+    if (isFinished(stored)) return;
+    this.#logger.info("Released a PodProtector", { podProtector: stored.key, before, cause });
+    const { namespace, name, uid } = metadata;
+    const message = `Its floor of ${before} is no longer in force: ${cause}`;
+    this.#events.record({ ...protectorTypeMeta, namespace, name, uid }, "Normal", "Released", message);
   }
 
   /** Removes our finalizer from the source, if it has it, so that its deletion can complete. */

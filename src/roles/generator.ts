@@ -16,7 +16,7 @@ import {
   SourceConditions,
   UnusableProtectors,
 } from "../generator/index.ts";
-import { createEventRecorder } from "../kube/event-recorder.ts";
+import { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
@@ -55,7 +55,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const unusable = new UnusableProtectors({ core, clock, logger, failures: generatorMetrics.conditionFailures });
   const protectors = createProtectorInformer(runtime, ofCore, logger, (raw) => unusable.noticed(raw));
   const create = sourceInformers(runtime, ofCore, logger);
-  const events = createEventRecorder({ client: core, component: "podseidon-generator", clock, rng, logger, metrics });
+  const { events, releaseEvents, closeEvents } = createRecorders({ ...runtime, client: core, logger });
   const common = { core, protectors, events, clock, rng, logger };
   const isLost: HeldChanges["isLost"] = (kind, signal) => changes.isLost(kind, signal);
   const { feeds, scaled, expected } = createSourceFeeds(config.sources, { ...common, create, isLost });
@@ -69,7 +69,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   );
   const generator = new Generator(
     { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
-    { ...common, sources, modes, changes, metrics: generatorMetrics },
+    { ...common, sources, modes, changes, releaseEvents, metrics: generatorMetrics },
   );
   const followed = new FollowedFloors({ ...common, config, sources, expected, changes, ...generatorMetrics });
   const conditions = new SourceConditions({
@@ -111,7 +111,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
       await watching;
-      events.close();
+      closeEvents();
     }),
   ];
 }
@@ -156,4 +156,17 @@ function registerChecks(
     health.register(`generator-worker/${name}/informer-sync`, () => sources.problemOf(kind));
   }
   health.register("generator-worker/namespaces-listed", () => modes.problem());
+}
+
+/** Each has a limit of its own. */
+function createRecorders(options: Omit<EventRecorderOptions, "component">) {
+  const create = (): EventRecorder => createEventRecorder({ ...options, component: "podseidon-generator" });
+  const [events, releaseEvents] = [create(), create()];
+  return {
+    events,
+    releaseEvents,
+    closeEvents: (): void => {
+      for (const recorder of [events, releaseEvents]) recorder.close();
+    },
+  };
 }

@@ -7,12 +7,15 @@ import { type CellLease } from "../../api/cell-lease.ts";
 import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { digestOfUID, unpackDigests } from "../history/uid-digest.ts";
+import { silenceTimes } from "./silence-times.ts";
 
 export interface CellGlance {
   /** Milliseconds since its last beat, at least 0; undefined = the Lease does not tell. */
   readonly heardAgoMs: number | undefined;
   /** For how long it is silent, in milliseconds, whatever keeps its counts in force; undefined = it is not. */
   readonly silentForMs: number | undefined;
+  /** About now webhooks and the generator find it silent, each at its own next look: some may not have yet. */
+  readonly isTurning: boolean;
   /** A person keeps its counts in force until then. */
   readonly isKept: boolean;
   /** Its aggregator cannot count or write this PodProtector. */
@@ -22,16 +25,26 @@ export interface CellGlance {
 /** Of an aggregator that writes no duration: the default of --silent-cell-after. */
 const silentAfterSecondsDefault = 180;
 
-/** A cell is silent when the generator has marked it, or when its Lease has not been renewed for its duration. */
+/** Looks within which an observer that lists the Leases again and again has noticed that a beat is missing. */
+const looksToNotice = 3;
+
+/**
+ * A cell is silent when the generator has marked it, or when its Lease has not been renewed for its duration and one
+ * look more: observers count from the look that showed the last beat to one that shows none (cell-silence.ts).
+ */
 export function glanceAt(lease: CellLease, now: EpochMicros): CellGlance {
   const { renewedAt, silentSince, keepUntil, behind, durationSeconds = silentAfterSecondsDefault } = lease;
   const agoMs = (time: EpochMicros): number => Math.max(0, (now - time) / 1000);
   const heardAgoMs = renewedAt === undefined ? undefined : agoMs(epochMicrosOf(renewedAt));
-  const isLate = heardAgoMs !== undefined && heardAgoMs >= durationSeconds * 1000;
+  const silentAfterMs = durationSeconds * 1000;
+  const { observeMs } = silenceTimes(silentAfterMs);
+  const beyondMs = (heardAgoMs ?? 0) - silentAfterMs;
+  const isLate = beyondMs >= observeMs;
   const digests = new Set(behind === undefined ? [] : unpackDigests(behind)?.list());
   return {
     heardAgoMs,
     silentForMs: isLate ? heardAgoMs : silentSince === undefined ? undefined : agoMs(epochMicrosOf(silentSince)),
+    isTurning: beyondMs >= 0 && beyondMs < looksToNotice * observeMs,
     isKept: keepUntil !== undefined && keepUntil > formatMicroTime(now),
     isBehind: (uid) => digests.size > 0 && digests.has(digestOfUID(uid)),
   };

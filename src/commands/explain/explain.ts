@@ -1,11 +1,17 @@
 /** `podseidon explain`: why a deletion would be refused now, and what to do. */
 import { Problem } from "../../config/problem.ts";
 import { formatMicroTime } from "../../api/micro-time.ts";
+import { objectKey } from "../../api/object-key.ts";
 import { cellIDProblem } from "../../config/address.ts";
+import { protectorNameOf } from "../../generator/source-plan.ts";
+import { sourceKinds } from "../../sources/index.ts";
+import { type EpochMicros } from "../../util/clock.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";
 import { coreOptions, invalid, namespaceOption, outputOption, readOutput, workerOption } from "../clusters/options.ts";
 import { type Command, type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../command.ts";
 import { type CoreLook, looksAt } from "../fleet/look.ts";
+import { releasesOf } from "../fleet/refusals.ts";
+import { releasedText } from "../fleet/wording.ts";
 import { standingJson } from "../status/json.ts";
 import { jsonText } from "../text/json.ts";
 import { type Explained, type Explanation, gather } from "./gather.ts";
@@ -72,19 +78,24 @@ export async function explained(
   const explanation = await gather(target, asked, looks, clusters, context);
   const exitCode = isRefused(explanation) ? 1 : 0;
   if (target.kind !== "pod" && explanation.explained.length === 0) {
-    return { exitCode: 1, problem: nothingFound(target, looks) };
+    return { exitCode: 1, problem: nothingFound(target, looks, clock.epochMicros()) };
   }
   if (isJson) write(jsonText(explanationJson(explanation, asked, program)));
   else write(explanationText(explanation, { asked, at: clock.epochMicros(), program, terminal }));
   return { exitCode };
 }
 
-function nothingFound(target: Target, looks: readonly CoreLook[]): string {
+function nothingFound(target: Target, looks: readonly CoreLook[], now: EpochMicros): string {
   const { namespace, name } = target;
   const what = target.kind === "workload" ? `for ${target.sourceKind} ${namespace}/${name}` : `${namespace}/${name}`;
   const invalid = looks.flatMap(({ protectors }) => protectors?.unusable ?? []).find((one) => one.name === name);
   if (invalid !== undefined) return `PodProtector ${what} is invalid: ${invalid.reason}`;
-  return `there is no PodProtector ${what}`;
+  const releases = looks.flatMap(({ events = [] }) => releasesOf(events, 0 as EpochMicros));
+  const source = target.kind === "workload" ? sourceKinds.find(({ kind }) => kind === target.sourceKind) : undefined;
+  const key = objectKey(namespace, source === undefined ? name : protectorNameOf(source, name));
+  const released = releases.find(({ protector }) => protector === key);
+  const since = released === undefined ? "" : `; released: ${releasedText(released, now)}`;
+  return `there is no PodProtector ${what}${since}`;
 }
 
 function explanationJson(explanation: Explanation, asked: AskedPod | undefined, program: string): object {

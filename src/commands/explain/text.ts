@@ -135,9 +135,11 @@ function refusedLines(refusals: Explained["refusals"], view: ExplanationView): r
   const { events } = refusals;
   return [
     lineOf("refused", refusedText(refusals, view.at), view),
-    ...events.slice(0, refusalsMax).map(({ count, reason, message }) => {
+    ...events.slice(0, refusalsMax).map(({ count, reason, message, lastAt }) => {
+      const age = lastAt === undefined ? "" : `, ${ageText((view.at - lastAt) / 1000)} ago`;
       const times = events.length === 1 ? "" : `${count} x `;
-      return lineOf("", `${times}${reason}; ${withoutCallerCounts(message)}`, view);
+      const which = events.length === 1 ? reason : `${times}${reason}${age}`;
+      return lineOf("", `${which}; ${withoutCallerCounts(message)}`, view);
     }),
   ];
 }
@@ -168,8 +170,9 @@ function refusalTexts(deletion: Judged, eviction: Judged): readonly string[] {
 
 function heardLines({ standing, cells }: Explained, view: ExplanationView): readonly string[] {
   const heard = standing.figures.cells.flatMap(({ cellID }) => {
-    const ago = cells?.cells.get(cellID)?.glance.heardAgoMs;
-    return ago === undefined ? [] : [`${cellID} ${ageText(ago)} ago`];
+    const { heardAgoMs: ago, isTurning = false } = cells?.cells.get(cellID)?.glance ?? {};
+    const turning = isTurning ? " (about now webhooks take it for silent, and some may not do so yet)" : "";
+    return ago === undefined ? [] : [`${cellID} ${ageText(ago)} ago${turning}`];
   });
   return heard.length === 0 ? [] : [lineOf("heard", heard.join(", "), view)];
 }

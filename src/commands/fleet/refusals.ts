@@ -38,6 +38,7 @@ export interface RefusedCaller {
 }
 
 const webhook = "podseidon-webhook";
+const generator = "podseidon-generator";
 /** What the webhook says besides refusals. */
 const noRefusals: ReadonlySet<string> = new Set([
   "WouldRefuse",
@@ -79,6 +80,24 @@ export function refusalsOf(all: readonly ProtectorEvent[]): ReadonlyMap<ObjectKe
       return [protector, { count, lastAt: last.lastAt, last, events: sorted, callers: callersOf(sorted) }];
     }),
   );
+}
+
+/** A PodProtector that the generator has let go. */
+export interface Release {
+  readonly protector: ObjectKey;
+  readonly message: string;
+  readonly at: EpochMicros;
+}
+
+/** Those since `from`, the newest first. */
+export function releasesOf(all: readonly ProtectorEvent[], from: EpochMicros): readonly Release[] {
+  return all
+    .flatMap(({ component, reason, protector, message, lastAt }) =>
+      component === generator && reason === "Released" && lastAt !== undefined && lastAt >= from
+        ? [{ protector, message, at: lastAt }]
+        : [],
+    )
+    .sort((a, b) => b.at - a.at);
 }
 
 /** Of an Event on a PodProtector. */

@@ -5,7 +5,7 @@ import { assertNever } from "../../util/assert.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { ageText } from "../text/age.ts";
 import { type Tone } from "../text/colour.ts";
-import { type Refusals } from "./refusals.ts";
+import { type ProtectorEvent, type Refusals, type Release } from "./refusals.ts";
 import { conditionOf, isWrong, type Standing, type State } from "./standing.ts";
 
 /** Cells that a line names. */
@@ -47,10 +47,33 @@ function callersText({ callers }: Pick<Refusals, "callers">): string {
   return `, by ${named.join(", ")}${more}`;
 }
 
-/** `251 times lately, last 12 s ago, by runaway 240, alice 11`. */
-export function refusedText({ count, lastAt, callers }: Refusals, now: EpochMicros): string {
+/** What is older belongs, as a rule, to trouble that is over. Each Event stands for ten minutes itself. */
+export const latelyMicros = 600_000_000;
+
+/**
+ * `251 times lately, last 12 s ago, by runaway 240, alice 11; before that 40 times, last 32 m 10 s ago`. Those who
+ * asked are named of all.
+ */
+export function refusedText({ events, callers }: Refusals, now: EpochMicros): string {
+  const isLate = ({ lastAt }: ProtectorEvent): boolean => lastAt !== undefined && now - lastAt > latelyMicros;
+  const recent = events.filter((event) => !isLate(event));
+  const earlier = events.filter(isLate);
+  if (recent.length === 0) return `not lately, but ${timesText(earlier, "", now)}${callersText({ callers })}`;
+  const before = earlier.length === 0 ? "" : `; before that ${timesText(earlier, "", now)}`;
+  return `${timesText(recent, " lately", now)}${callersText({ callers })}${before}`;
+}
+
+/** `events`: the newest first. */
+function timesText(events: readonly ProtectorEvent[], when: string, now: EpochMicros): string {
+  const count = events.reduce((sum, event) => sum + event.count, 0);
+  const lastAt = events[0]?.lastAt;
   const last = lastAt === undefined ? "" : `, last ${ageText((now - lastAt) / 1000)} ago`;
-  return `${count} time${count === 1 ? "" : "s"} lately${last}${callersText({ callers })}`;
+  return `${count} time${count === 1 ? "" : "s"}${when}${last}`;
+}
+
+/** `shop/deployment-web 12 s ago. Its floor of 3 is no longer in force: deleted in shop`. */
+export function releasedText({ protector, message, at }: Release, now: EpochMicros): string {
+  return `${protector} ${ageText((now - at) / 1000)} ago. ${message}`;
 }
 
 /** `dangling for 4 m 00 s: The Deployment vanished`; undefined where no condition tells more than the state does. */

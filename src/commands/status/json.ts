@@ -1,8 +1,9 @@
 /** One look at the cores, for programs. Fields are only added, never renamed. */
 import { formatMicroTime } from "../../api/micro-time.ts";
 import { objectKey } from "../../api/object-key.ts";
+import { type EpochMicros } from "../../util/clock.ts";
 import { type CoreLook } from "../fleet/look.ts";
-import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
+import { type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing } from "../fleet/standing.ts";
 import { cellsJson } from "./cells-table.ts";
 import { isAnythingWrong } from "./text.ts";
@@ -27,6 +28,11 @@ function coreJson(look: CoreLook): object {
     replicas,
     held: held?.held.map(({ cause, since }) => ({ cause, since: formatMicroTime(since) })),
     tombstones: tombstones.map(({ protector, uid }) => ({ protector, uid })),
+    released: releasesOf(look.events ?? [], 0 as EpochMicros).map(({ protector, message, at: releasedAt }) => ({
+      protector,
+      message,
+      at: formatMicroTime(releasedAt),
+    })),
     waitingForGenerator: waiting.map(({ kind, namespace, name, deletedAt }) => ({
       kind,
       namespace,

@@ -4,10 +4,10 @@ import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
 import { type CoreLook } from "../fleet/look.ts";
-import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
+import { type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing, type State } from "../fleet/standing.ts";
 import { waitingText } from "../fleet/waiting.ts";
-import { cellsText, refusedText, sinceText, toneOf } from "../fleet/wording.ts";
+import { cellsText, latelyMicros, refusedText, releasedText, sinceText, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
 import { coloured, type Tone } from "../text/colour.ts";
 import { type Column, type Row, shortened, table } from "../text/table.ts";
@@ -32,6 +32,8 @@ const observerLateMs = 30_000;
 const figuresColumns = 56;
 /** Workloads that are named, where many wait for a generator. */
 const waitingMax = 5;
+/** Of those that were released lately. */
+const releasesMax = 5;
 /** Of the name of an aggregator, a namespace and the like in a line. */
 const nameLengthMax = 40;
 
@@ -158,7 +160,7 @@ function countTone(state: State): Tone | undefined {
 
 /** Webhooks and generator, held changes, what is gone, what cannot be read. */
 function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
-  const { held, cells, replicas = [], tombstones, waiting, at, unread } = look;
+  const { held, cells, replicas = [], tombstones, waiting, events = [], at, unread } = look;
   const lines: { readonly label: string; readonly text: string; readonly tone?: Tone }[] = [];
   for (const { name, ready, wanted } of replicas) {
     const tone = ready < wanted ? "bad" : undefined;
@@ -187,6 +189,11 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
   if (waiting.length > waitingMax) {
     lines.push({ label: "waiting", text: `and ${waiting.length - waitingMax} more workloads`, tone: "bad" });
   }
+  const releases = releasesOf(events, (at - latelyMicros) as EpochMicros);
+  for (const release of releases.slice(0, releasesMax))
+    lines.push({ label: "released", text: releasedText(release, at) });
+  if (releases.length > releasesMax)
+    lines.push({ label: "released", text: `and ${releases.length - releasesMax} more in the last ten minutes` });
   for (const text of unread) lines.push({ label: "unread", text, tone: "warning" });
   const width = Math.max(0, ...lines.map(({ label }) => label.length)) + 2;
   return lines

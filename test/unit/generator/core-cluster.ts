@@ -132,6 +132,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         protectors,
         modes,
         events,
+        releaseEvents: events,
         changes,
         clock,
         rng,

@@ -27,10 +27,15 @@ async function bench(finalizers: readonly string[] = []) {
   const core = await createCore();
   const client = new EngineClient("core", core.engine);
   const actions: string[] = [];
+  const told: string[] = [];
   const lifecycle = new ProtectorLifecycle({
     core: client,
     onAction: (action, _, { namespace, name }) => void actions.push(`${action} ${namespace}/${name}`),
     logger: silentLogger,
+    events: {
+      record: (...[{ kind, name, uid }, type, reason, message]) =>
+        void told.push([kind, name, uid, type, reason, message].join(" ")),
+    },
   });
   await core.createDeployment("web", { metadata: { finalizers: [...finalizers] } });
   const readSource = async (): Promise<SourceRecord> => {
@@ -48,6 +53,7 @@ async function bench(finalizers: readonly string[] = []) {
     core,
     client,
     actions,
+    told,
     lifecycle,
     readSource,
     readProtector,
@@ -187,8 +193,9 @@ test("syncing fails when the protector was changed since it was read", async () 
 });
 
 test("a release marks, deletes and removes the finalizer, in this order", async () => {
-  const { core, client, lifecycle, actions, readProtector } = await protectedBench();
+  const { core, client, lifecycle, actions, told, readProtector } = await protectedBench();
   const seen: unknown[] = [];
+  const { uid } = await readProtector();
   client.onWrite = () => {
     const metadata = core.protector("deployment-web")?.metadata;
     seen.push([metadata?.annotations?.[annotations.released], metadata?.deletionTimestamp !== undefined]);
@@ -203,6 +210,9 @@ test("a release marks, deletes and removes the finalizer, in this order", async 
   ]);
   assert.equal(core.protector("deployment-web"), undefined);
   assert.deepEqual(actions, ["Delete default/deployment-web"]);
+  assert.deepEqual(told, [
+    `PodProtector deployment-web ${uid} Normal Released Its floor of 8 is no longer in force: deleted`,
+  ]);
 });
 
 test("a release fails at the step before which somebody changed the protector, and goes no further", async () => {

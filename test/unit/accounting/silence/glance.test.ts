@@ -2,22 +2,43 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { packDigests, digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
 import { glanceAt, silentFor } from "../../../../src/accounting/silence/glance.ts";
+import { CellSilence } from "../../../../src/accounting/silence/cell-silence.ts";
+import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
 import { type CellLease } from "../../../../src/api/cell-lease.ts";
-import { type EpochMicros } from "../../../../src/util/clock.ts";
+import { type EpochMicros, type MonotonicMs } from "../../../../src/util/clock.ts";
 import { lease, timeOf } from "./lease-lists.ts";
 
 const now = (Date.UTC(2026, 0, 1) * 1000) as EpochMicros;
 
 const glance = (changes: Partial<CellLease>) => glanceAt(lease("w1", "1", changes), now);
 
-test("a cell is silent when its Lease was not renewed for its duration", () => {
-  const heard = glance({ renewedAt: timeOf(-179), durationSeconds: 180 });
-  assert.deepEqual([heard.heardAgoMs, heard.silentForMs], [179_000, undefined]);
-  assert.equal(glance({ renewedAt: timeOf(-180), durationSeconds: 180 }).silentForMs, 180_000);
-  assert.equal(glance({ renewedAt: timeOf(-30), durationSeconds: 30 }).silentForMs, 30_000);
+test("a cell is silent when its Lease was not renewed for its duration and one look of an observer more", () => {
+  const heard = glance({ renewedAt: timeOf(-194), durationSeconds: 180 });
+  assert.deepEqual([heard.heardAgoMs, heard.silentForMs], [194_000, undefined]);
+  assert.equal(glance({ renewedAt: timeOf(-195), durationSeconds: 180 }).silentForMs, 195_000);
+  assert.equal(glance({ renewedAt: timeOf(-33), durationSeconds: 30 }).silentForMs, 33_000);
   // An aggregator that writes no duration has the default.
-  assert.equal(glance({ renewedAt: timeOf(-179) }).silentForMs, undefined);
-  assert.equal(glance({ renewedAt: timeOf(-181) }).silentForMs, 181_000);
+  assert.equal(glance({ renewedAt: timeOf(-194) }).silentForMs, undefined);
+  assert.equal(glance({ renewedAt: timeOf(-196) }).silentForMs, 196_000);
+});
+
+test("a glance is never sure of a silence before an observer can be, and says while some may not be yet", () => {
+  // An observer that has just missed the beat sees it a look later, and misses the next one up to two looks later.
+  const times = silenceTimes(180_000);
+  const silence = new CellSilence(times, "zero", 0 as MonotonicMs);
+  let foundAtMs: number | undefined;
+  for (let at = 0; at <= 300_000 && foundAtMs === undefined; at += times.observeMs) {
+    const seen = lease("w1", at === 0 ? "0" : "1");
+    const list = { sentAt: at as MonotonicMs, answeredAt: (at + 50) as MonotonicMs, now, leases: [seen] };
+    for (const { after } of silence.listed(list)) if (after.kind === "silent") foundAtMs = at;
+  }
+  assert.ok(foundAtMs !== undefined);
+  // The beat was right after the first look.
+  const atFound = glance({ renewedAt: timeOf(-foundAtMs / 1000) });
+  assert.deepEqual([atFound.silentForMs, atFound.isTurning], [foundAtMs, true]);
+  assert.equal(glance({ renewedAt: timeOf(-180) }).isTurning, true);
+  assert.equal(glance({ renewedAt: timeOf(-179) }).isTurning, false);
+  assert.equal(glance({ renewedAt: timeOf(-225) }).isTurning, false);
 });
 
 test("a cell that the generator has marked is silent since the mark, whatever the clocks say", () => {

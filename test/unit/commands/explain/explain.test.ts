@@ -147,6 +147,28 @@ test("explain finds the PodProtector of a workload, and one by its name", async 
   assert.deepEqual([absent.exitCode, absent.problem], [1, "there is no PodProtector for StatefulSet shop/web"]);
 });
 
+test("what is gone since the generator released it is told as such, by status as well", async () => {
+  const fleet = await shopFleet();
+  const uid = "11111111-2222-3333-4444-555555555555";
+  await fleet.core.create(builtInResources.events, "shop", {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: "released" },
+    involvedObject: { kind: "PodProtector", namespace: "shop", name: "deployment-old", uid },
+    reason: "Released",
+    message: "Its floor of 8 is no longer in force: deleted in shop",
+    source: { component: "podseidon-generator" },
+    lastTimestamp: ago(fleet.clock, 242_000),
+  });
+  const told = "4 m 02 s ago. Its floor of 8 is no longer in force: deleted in shop";
+  assert.equal(
+    (await fleet.run("explain", "deployment", "shop/old")).problem,
+    `there is no PodProtector for Deployment shop/old; released: shop/deployment-old ${told}`,
+  );
+  const { stdout } = await fleet.run("status");
+  assert.ok(stdout.replaceAll(/\s+/g, " ").includes(`released shop/deployment-old ${told}`), stdout);
+});
+
 test("explain pod says when its API server does not get the webhook's decisions", async () => {
   const fleet = await shopFleet({ [cellLeaseAnnotations.gate]: "unreachable" });
   await createPod(fleet.worker, "web-1", "web");
@@ -247,7 +269,10 @@ test("explain of a workload says why pods may not go in which cell, repeats noth
   assert.equal(text.match(/Must stay|keep-until/g)?.length, 1);
   await createRefusal(fleet, { name: "web", count: 3, agoMs: 1_000, reason: "CellSilent", message: "Eviction of p" });
   const again = await fleet.run("explain", "deployment", "shop/web");
-  assert.match(again.stdout, /\n {12}3 x CellSilent; Eviction of p\n {12}2 x TooFewReplicas; last/);
+  assert.match(
+    again.stdout,
+    /\n {12}3 x CellSilent, 1\.0 s ago; Eviction of p\n {12}2 x TooFewReplicas, 12 s ago; last/,
+  );
 });
 
 test("explain pod names who refuses where several PodProtectors count the pod", async () => {

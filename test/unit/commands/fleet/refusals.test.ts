@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { objectKey } from "../../../../src/api/object-key.ts";
-import { listProtectorEvents, refusalsOf } from "../../../../src/commands/fleet/refusals.ts";
+import {
+  listProtectorEvents,
+  type ProtectorEvent,
+  refusalsOf,
+  releasesOf,
+} from "../../../../src/commands/fleet/refusals.ts";
+import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { createFleet, createRefusal } from "../support/fleet.ts";
 
 test("refusals are summed by PodProtector, the newest first, without what refuses nothing", async () => {
@@ -43,4 +49,21 @@ test("who asked is summed over the Events, and an Event without callers names no
     { name: "alice", count: 31 },
   ]);
   assert.deepEqual(refusals.get(objectKey("shop", "old"))?.callers, []);
+});
+
+test("what the generator has released lately is told, the newest first, and nobody else's Event is taken for it", () => {
+  const event = (name: string, at: number, component = "podseidon-generator", reason = "Released"): ProtectorEvent => ({
+    protector: objectKey("shop", name),
+    uid: name,
+    reason,
+    message: "Its floor of 3 is no longer in force",
+    count: 1,
+    lastAt: at as EpochMicros,
+    component,
+  });
+  const all = [event("a", 5), event("b", 9), event("c", 2), event("d", 9, "somebody"), event("e", 9, undefined, "X")];
+  assert.deepEqual(
+    releasesOf(all, 5 as EpochMicros).map(({ protector }) => protector),
+    ["shop/b", "shop/a"],
+  );
 });

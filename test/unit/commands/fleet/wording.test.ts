@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CellFigures, type QuotaFigures } from "../../../../src/accounting/reserve/quota-figures.ts";
 import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { type Refusals } from "../../../../src/commands/fleet/refusals.ts";
+import { objectKey } from "../../../../src/api/object-key.ts";
+import { type ProtectorEvent, type Refusals } from "../../../../src/commands/fleet/refusals.ts";
 import { cellsText, refusedText, sinceText, toneOf } from "../../../../src/commands/fleet/wording.ts";
 import { type State } from "../../../../src/commands/fleet/standing.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
@@ -47,13 +48,35 @@ test("a state is told with its age and the reason, while its condition holds", (
   assert.equal(of("ok", "AtFloor", "True", "2025-12-31T23:56:00Z"), undefined);
 });
 
+const refusal = (count: number, secondsAgo: number | undefined): ProtectorEvent => ({
+  protector: objectKey("shop", "web"),
+  uid: "uid",
+  reason: "TooFewReplicas",
+  message: "",
+  count,
+  lastAt: secondsAgo === undefined ? undefined : (((3_600 - secondsAgo) * 1_000_000) as EpochMicros),
+  component: "podseidon-webhook",
+});
+const refusedOf = (events: readonly ProtectorEvent[], callers: Refusals["callers"] = []): string =>
+  refusedText({ events, callers } as unknown as Refusals, 3_600_000_000 as EpochMicros);
+
 test("refusals are told with their number, the last one, and those who asked most", () => {
-  const now = 60_000_000 as EpochMicros;
   const callers = ["a", "b", "c", "d"].map((name, index) => ({ name, count: 9 - index }));
-  const of = (refusals: Partial<Refusals>): string => refusedText({ callers: [], ...refusals } as Refusals, now);
   assert.equal(
-    of({ count: 30, lastAt: 48_000_000 as EpochMicros, callers }),
+    refusedOf([refusal(20, 12), refusal(10, 300)], callers),
     "30 times lately, last 12 s ago, by a 9, b 8, c 7 and 1 more",
   );
-  assert.equal(of({ count: 1, lastAt: undefined }), "1 time lately");
+  assert.equal(refusedOf([refusal(1, undefined)]), "1 time lately");
+});
+
+test("refusals of more than ten minutes ago stand apart, so that they are not taken for the present trouble", () => {
+  assert.equal(
+    refusedOf([refusal(11, 12), refusal(2, 900), refusal(238, 1_930)]),
+    "11 times lately, last 12 s ago; before that 240 times, last 15 m 00 s ago",
+  );
+  assert.equal(
+    refusedOf([refusal(240, 1_930)], [{ name: "runaway", count: 240 }]),
+    "not lately, but 240 times, last 32 m 10 s ago, by runaway 240",
+  );
+  assert.equal(refusedOf([refusal(1, 600)]), "1 time lately, last 10 m 00 s ago");
 });
