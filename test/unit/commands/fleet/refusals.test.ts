@@ -51,7 +51,7 @@ test("who asked is summed over the Events, and an Event without callers names no
   assert.deepEqual(refusals.get(objectKey("shop", "old"))?.callers, []);
 });
 
-test("what the generator has released lately is told, the newest first, and nobody else's Event is taken for it", () => {
+test("what the generator has released lately is told, the newest first, and no Event of others", () => {
   const event = (name: string, at: number, component = "podseidon-generator", reason = "Released"): ProtectorEvent => ({
     protector: objectKey("shop", name),
     uid: name,
