@@ -15,6 +15,7 @@ import {
   type Effective,
   type Role,
 } from "./config/index.ts";
+import { roleHelpText } from "./config/help.ts";
 import { runProcess, StartError, type Component } from "./lifecycle/index.ts";
 import type * as observability from "./observability/index.ts";
 // `import type` leaves nothing behind; an inline `type` would still load the module, and the Kubernetes client with it.
@@ -57,7 +58,9 @@ async function main(): Promise<void> {
   const loaded = loadConfig({ argv, env: process.env, readFile: readRegularFile });
   switch (loaded.kind) {
     case "help":
-      return runCommand(["help"], program, stop);
+      if (loaded.roles.size === 0 && !loaded.isWhole) return runCommand(["help"], program, stop);
+      process.stdout.write(roleHelpText(loaded.roles, loaded.isWhole));
+      return;
     case "version":
       process.stdout.write(`${version}\n`);
       return;
@@ -65,7 +68,7 @@ async function main(): Promise<void> {
       process.stdout.write(loaded.text);
       return;
     case "error":
-      complain(loaded.message);
+      for (const line of loaded.message.split("\n")) complain(line);
       process.exitCode = 2;
       return;
     case "config":

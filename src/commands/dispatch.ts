@@ -3,7 +3,8 @@
  * the help.
  */
 import { cac, type CAC } from "cac";
-import { flagSections } from "../config/help.ts";
+import { programSections } from "../config/help.ts";
+import { isRole } from "../config/flag.ts";
 import { nearest } from "../config/nearest.ts";
 import { Problem } from "../config/problem.ts";
 import { quote } from "../config/value-type.ts";
@@ -98,7 +99,7 @@ function createCli(commands: readonly Command[], program: string): CAC {
     // Only the help of the whole program lists the commands.
     const list = sections.find(({ title }) => title === "Commands");
     if (list === undefined) return sections.filter(({ title }) => title !== undefined).map(withoutTrailingBlanks);
-    return [...introduction(program), list, ...flagSections()];
+    return [...introduction(program), list, ...programSections()];
   });
   return cli;
 }
@@ -125,7 +126,8 @@ function findCommand(cli: CAC, name: string, { program }: Pick<CommandSurroundin
   if (found !== undefined) return found;
   const names = cli.commands.map((command) => command.name);
   const best = nearest(name, names);
-  const hint = best === undefined ? "" : `; did you mean ${best}?`;
+  const meant = best ?? (isRole(name) ? `--role=${name}` : undefined);
+  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   const roles = program === "podseidon" ? ", or --role=ROLE to run a role" : "";
   throw new UsageError(`unknown command ${quote(name)}; allowed: ${names.join(", ")}${roles}${hint}`);
 }

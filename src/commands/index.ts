@@ -4,6 +4,8 @@
  * table. What several share: clusters/ (which clusters, and connections), fleet/ (what is read from them), text/ (how
  * it is shown).
  */
+import { isRole } from "../config/flag.ts";
+import { roleHelpText } from "../config/help.ts";
 import { check } from "./check/command.ts";
 import { restore } from "./restore/command.ts";
 import { type Command, type CommandEnd, type CommandSurroundings } from "./command.ts";
@@ -20,9 +22,10 @@ import { uninstall } from "./uninstall/command.ts";
 
 const help: Command = {
   usage: "help [command]",
-  summary: "Print this help, or the help of a command",
-  run({ printHelp }, _options, command) {
-    printHelp(typeof command === "string" ? command : undefined);
+  summary: "Print this help, or that of a command or role",
+  run({ printHelp, write }, _options, command) {
+    if (typeof command === "string" && isRole(command)) write(roleHelpText(new Set([command]), false));
+    else printHelp(typeof command === "string" ? command : undefined);
     return { exitCode: 0 };
   },
 };

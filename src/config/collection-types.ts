@@ -2,11 +2,19 @@
  * Value types that hold several strings: comma-separated lists and `key=value` maps. In a YAML file they may also be
  * YAML lists and maps.
  */
-import { accept, isList, reject, type FlagInput, type Parsed, type ValueType } from "./value-type.ts";
+import { accept, isList, reject, type FlagInput, type JsonSchema, type Parsed, type ValueType } from "./value-type.ts";
 import { nearest } from "./nearest.ts";
 
 /** More items than any fleet has cells; bounds the work on hostile input. */
 const itemsMax = 10_000;
+
+/** What YAML may take a string for. */
+const item = { type: ["string", "number", "boolean", "null"] };
+
+/** Of a list, or of its items separated by commas. */
+function listSchema(ofItem: JsonSchema): JsonSchema {
+  return { anyOf: [{ type: "array", items: { ...item, ...ofItem } }, item] };
+}
 
 type ProblemOf = (text: string) => string | undefined;
 const anything: ProblemOf = () => undefined;
@@ -22,6 +30,7 @@ export function list(
     shape: "list",
     placeholder,
     allowed,
+    schema: listSchema({}),
     parse: (input) => parseList(input, problemOf),
     format: (value) => value,
   };
@@ -46,6 +55,7 @@ export function choicesOr<const W extends string, O extends string>(
     shape: "list",
     placeholder,
     allowed: `one or more of ${words.join(", ")}${other}`,
+    schema: listSchema(other === "" ? { enum: words } : {}),
     parse(input) {
       const parsed = parseList(input, problemOf);
       if (parsed.ok) return parsed as Parsed<readonly (W | O)[]>;
@@ -66,6 +76,7 @@ export function map(
     shape: "map",
     placeholder,
     allowed: "a comma-separated list of key=value pairs with distinct keys such as a=b,c=d",
+    schema: { anyOf: [{ type: "object", additionalProperties: item }, { type: "array", items: item }, item] },
     parse(input) {
       const pairs = pairsOf(input);
       if (pairs.length > itemsMax) return reject(`has more than ${itemsMax} pairs`);

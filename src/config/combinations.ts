@@ -28,16 +28,14 @@ import { Problem } from "./problem.ts";
 
 type Rule = (values: FlagValues) => string | undefined;
 
-export function combinationProblem(values: FlagValues): Problem | undefined {
+/** Every combination that cannot work, in the order of the rules. */
+export function combinationProblems(values: FlagValues): readonly Problem[] {
   const selected = new Set(values.role);
-  for (const [roles, rules] of rulesByRoles) {
-    if (!roles.some((role) => selected.has(role))) continue;
-    for (const rule of rules) {
-      const message = rule(values);
-      if (message !== undefined) return new Problem(message);
-    }
-  }
-  return undefined;
+  return rulesByRoles
+    .filter(([roles]) => roles.some((role) => selected.has(role)))
+    .flatMap(([, rules]) => rules.map((rule) => rule(values)))
+    .filter((message) => message !== undefined)
+    .map((message) => new Problem(message));
 }
 
 const serverPrefixes = ["healthz-", "prometheus-http-", "pprof-", "webhook-"] as const;

@@ -15,7 +15,9 @@ const nanosOfUnit: Readonly<Record<string, bigint>> = {
 };
 
 const term = String.raw`(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)`;
-const wholePattern = new RegExp(`^[+-]?(?:0|(?:${term})+)$`);
+/** As in JSON Schema. */
+export const durationPattern = `^[+-]?(?:0|(?:${term})+)$`;
+const wholePattern = new RegExp(durationPattern);
 const termPattern = new RegExp(term, "g");
 
 /** No sensible duration is longer; bounds the arithmetic. */

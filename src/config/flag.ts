@@ -8,6 +8,10 @@ export const roles = ["generator", "aggregator", "webhook", "update-trigger"] as
 /** A part of the program that `--role` can select. */
 export type Role = (typeof roles)[number];
 
+export function isRole(word: string): word is Role {
+  return (roles as readonly string[]).includes(word);
+}
+
 /** What a flag declares about itself. */
 export interface FlagSpec<T> {
   readonly type: ValueType<T>;

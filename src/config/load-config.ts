@@ -1,19 +1,21 @@
 /**
  * The loader: command line > environment > file > default. Each value is checked by its flag's type, then the
- * combination as a whole. Pure except for the injected `readFile`. Every mistake is one line; the caller prints it and
- * exits with 2.
+ * combination as a whole. Pure except for the injected `readFile`. All mistakes are told at once, each in one line; the
+ * caller prints them and exits with 2.
  */
 import { isLoopback } from "./address.ts";
-import { parseArguments } from "./argv.ts";
-import { combinationProblem } from "./combinations.ts";
+import { type Action, type Arguments, parseArguments } from "./argv.ts";
+import { combinationProblems } from "./combinations.ts";
 import { buildConfig, type Config } from "./config.ts";
 import { printConfig, type Effective, type Setting } from "./effective.ts";
 import { environmentName, readEnvironment } from "./environment.ts";
 import { readConfigFile, type ReadFile } from "./file.ts";
 import { type Role } from "./flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName, type FlagValues } from "./flag-table.ts";
-import { invalidValue, Problem } from "./problem.ts";
+import { invalidValue, Problem, type SourceInputs } from "./problem.ts";
+import { configSchema } from "./schema.ts";
 import { quote, type FlagInput } from "./value-type.ts";
+import { assertNever } from "../util/assert.ts";
 
 export interface LoadInput {
   /** Arguments after the program's name. */
@@ -25,75 +27,106 @@ export interface LoadInput {
 
 export type Loaded =
   | { readonly kind: "config"; readonly config: Config; readonly effective: Effective }
-  /** Do what the command of this name does. */
-  | { readonly kind: "help" | "version" }
+  /** Print the flags of the roles; none = the help of the program. `isWhole` = all of them. */
+  | { readonly kind: "help"; readonly roles: ReadonlySet<Role>; readonly isWhole: boolean }
+  | { readonly kind: "version" }
   /** Print `text` on stdout and exit with 0. */
   | { readonly kind: "printConfig"; readonly text: string }
-  /** Print `message`, one line, on stderr and exit with 2. */
+  /** Print `message`, one line for each mistake, on stderr and exit with 2. */
   | { readonly kind: "error"; readonly message: string };
 
 export function loadConfig(input: LoadInput): Loaded {
   const args = parseArguments(input.argv);
-  if (args instanceof Problem) return failed(args);
-  if (args.action === "help" || args.action === "version") return { kind: args.action };
-
-  const sources = readSources(input, args.inputs);
-  if (sources instanceof Problem) return failed(sources);
-  const settings = resolve(sources);
-  if (settings instanceof Problem) return failed(settings);
+  const { action } = args;
+  // Whoever asks for help asks it of the command line alone: the environment may be that of a role that does not start.
+  const isAsking = action !== "run" && action !== "print-config";
+  const sources = isAsking ? [commandLine(args)] : readSources(input, args);
+  const { settings, problems } = resolve(sources);
   const values = Object.fromEntries(Array.from(settings, ([name, setting]) => [name, setting.value])) as FlagValues;
   const selected = new Set(values.role);
-  const problem = roleProblem(selected, args.inputs) ?? combinationProblem(values);
-  if (problem !== undefined) return failed(problem);
-  if (args.action === "print-config") return { kind: "printConfig", text: printConfig(settings, selected) };
+  if (isAsking) {
+    if (problems.length > 0) return failed(problems);
+    return answerOf(action, selected);
+  }
+  // Where the role is missing because it could not be read, its own mistake is told already.
+  const isRoleJudged = selected.size > 0 || problems.length === 0;
+  const all = [...problems, ...(isRoleJudged ? roleProblems(selected, args.inputs) : [])];
+  if (all.length > 0) return failed(all);
+  const impossible = combinationProblems(values);
+  if (impossible.length > 0) return failed(impossible);
+  if (action === "print-config") return { kind: "printConfig", text: printConfig(settings, selected) };
   return { kind: "config", config: buildConfig(values), effective: settings };
 }
 
-const failed = (problem: Problem): Loaded => ({ kind: "error", message: problem.message });
+function answerOf(action: Exclude<Action, "print-config">, roles: ReadonlySet<Role>): Loaded {
+  switch (action) {
+    case "help":
+    case "help-all":
+      return { kind: "help", roles, isWhole: action === "help-all" };
+    case "version":
+      return { kind: "version" };
+    case "print-config-schema":
+      return { kind: "printConfig", text: `${JSON.stringify(configSchema(), null, 2)}\n` };
+    default:
+      return assertNever(action);
+  }
+}
 
-interface Source {
+/** Enough to see what is wrong; a file of another program has hundreds. */
+const toldMax = 20;
+
+function failed(problems: readonly Problem[]): Loaded {
+  const lines = [...new Set(problems.map(({ message }) => message))];
+  const more = lines.length - toldMax;
+  const told = [...lines.slice(0, toldMax), ...(more > 0 ? [`and ${more} more mistakes`] : [])];
+  return { kind: "error", message: told.join("\n") };
+}
+
+interface Source extends SourceInputs {
   /** Where a value came from, for --print-config. */
   origin(name: FlagName): string;
   /** Where a value came from, for messages. */
   place(name: FlagName): string;
-  readonly inputs: ReadonlyMap<FlagName, FlagInput>;
+}
+
+function commandLine({ inputs, problems }: Arguments): Source {
+  return { inputs, problems, origin: () => "flag", place: (name) => `flag --${name}` };
 }
 
 /** The sources, the strongest first. */
-function readSources(input: LoadInput, inputs: ReadonlyMap<FlagName, FlagInput>): Source[] | Problem {
+function readSources(input: LoadInput, args: Arguments): Source[] {
   const fromEnvironment = readEnvironment(input.env);
-  if (fromEnvironment instanceof Problem) return fromEnvironment;
   const sources: Source[] = [
-    { inputs, origin: () => "flag", place: (name) => `flag --${name}` },
+    commandLine(args),
     {
-      inputs: fromEnvironment,
+      ...fromEnvironment,
       origin: (name) => `env ${environmentName(name)}`,
       place: (name) => `environment variable ${environmentName(name)}`,
     },
   ];
-  const path = inputs.get("config") ?? fromEnvironment.get("config") ?? "";
+  const path = args.inputs.get("config") ?? fromEnvironment.inputs.get("config") ?? "";
   if (typeof path !== "string" || path === "") return sources;
-  const fromFile = readConfigFile(path, input.readFile);
-  if (fromFile instanceof Problem) return fromFile;
   const file = quote(path);
-  sources.push({ inputs: fromFile, origin: () => `file ${file}`, place: (name) => `key ${name} in file ${file}` });
+  const fromFile = readConfigFile(path, input.readFile);
+  sources.push({ ...fromFile, origin: () => `file ${file}`, place: (name) => `key ${name} in file ${file}` });
   return sources;
 }
 
 /** Parses every given value, overridden ones too: a mistake must not wait until its override is removed. */
-function resolve(sources: readonly Source[]): Map<FlagName, Setting> | Problem {
+function resolve(sources: readonly Source[]): { settings: Map<FlagName, Setting>; problems: readonly Problem[] } {
   const settings = new Map<FlagName, Setting>();
+  const problems: Problem[] = [];
   for (const name of flagNames) settings.set(name, { value: flags[name].default, origin: "default" });
   for (const source of sources.toReversed()) {
     for (const [name, input] of source.inputs) {
       const { type } = flags[name];
       const parsed = type.parse(input);
-      if (!parsed.ok) return invalidValue(source.place(name), input, type, parsed);
-      settings.set(name, { value: parsed.value, origin: source.origin(name) });
+      if (parsed.ok) settings.set(name, { value: parsed.value, origin: source.origin(name) });
+      else problems.push(invalidValue(source.place(name), input, type, parsed));
     }
   }
   closeOpenHttp(settings);
-  return settings;
+  return { settings, problems: [...sources.flatMap((source) => source.problems), ...problems] };
 }
 
 /** Plain HTTP answers everybody who reaches it: beyond loopback only where it is asked for. */
@@ -107,12 +140,11 @@ function closeOpenHttp(settings: Map<FlagName, Setting>): void {
  * On the command line, a flag of a role that does not run is a mistake. The environment and the file may be shared by
  * several roles.
  */
-function roleProblem(selected: ReadonlySet<Role>, given: ReadonlyMap<FlagName, FlagInput>): Problem | undefined {
-  if (selected.size === 0) return new Problem(`--role is required; allowed: ${flags.role.type.allowed}`);
-  const stray = given.keys().find((name) => !isUsedBy(name, selected));
-  if (stray === undefined) return undefined;
-  const users = flags[stray].group.roles;
-  return new Problem(
-    `flag --${stray} requires the role ${users.join(" or ")}, but --role=${[...selected].join(",")} is given`,
-  );
+function roleProblems(selected: ReadonlySet<Role>, given: ReadonlyMap<FlagName, FlagInput>): readonly Problem[] {
+  if (selected.size === 0) return [new Problem(`--role is required; allowed: ${flags.role.type.allowed}`)];
+  const stray = [...given.keys()].filter((name) => !isUsedBy(name, selected));
+  return stray.map((name) => {
+    const users = flags[name].group.roles.join(" or ");
+    return new Problem(`flag --${name} requires the role ${users}, but --role=${[...selected].join(",")} is given`);
+  });
 }

@@ -7,11 +7,20 @@ import { closest, distance } from "fastest-levenshtein";
 const comparedLengthMax = 200;
 
 /**
- * The candidate with the fewest edits. Undefined when more than two thirds of the word would have to change: such a
- * suggestion would only confuse.
+ * The candidate with the fewest edits, whatever the case of its letters. Undefined when more than two fifths of the
+ * word would have to change: `maybe` is not a misspelled `false`, nor `nope` a misspelled `role`.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word === "" || word.length > comparedLengthMax || candidates.length === 0) return undefined;
-  const best = closest(word, candidates);
-  return distance(word, best) <= (Math.max(word.length, best.length) * 2) / 3 ? best : undefined;
+  const typed = word.toLowerCase();
+  const lower = candidates.map((candidate) => candidate.toLowerCase());
+  const best = closest(typed, lower);
+  const editsMax = Math.max(1, Math.floor((Math.max(typed.length, best.length) * 2) / 5));
+  const isNear = distance(typed, best) <= editsMax || lettersOf(typed) === lettersOf(best);
+  return isNear ? candidates[lower.indexOf(best)] : undefined;
+}
+
+/** In their order: letters that only changed places are one slip, which counts as two edits. */
+function lettersOf(word: string): string {
+  return word.split("").toSorted().join("");
 }

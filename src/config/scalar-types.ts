@@ -1,12 +1,15 @@
 /** Value types that are one string: text, switches, numbers, durations, choices, label selectors. */
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
-import { formatDuration, parseDurationMs } from "./duration.ts";
+import { durationPattern, formatDuration, parseDurationMs } from "./duration.ts";
 import { formatLabelSelector, parseLabelSelector } from "./label-selector.ts";
 import { nearest } from "./nearest.ts";
 import { accept, reject, scalar, type ValueType } from "./value-type.ts";
 
 /** Longer values are mistakes (a whole file pasted in); a path has at most 4,096 characters on Linux. */
 const textLengthMax = 4096;
+
+/** YAML takes 007 and true for other things than strings; the file is read so that they are what was written. */
+const scalarTypes = ["string", "number", "boolean", "null"];
 
 /** Any string without control characters. `problemOf` may refuse more; then `allowed` says what is left. */
 export function text(
@@ -20,6 +23,7 @@ export function text(
     kind: "string",
     placeholder,
     allowed: rule.allowed,
+    schema: { type: scalarTypes, maxLength: textLengthMax, pattern: "^[^\\u0000-\\u001f\\u007f]*$" },
     parseText(value) {
       if (value.length > textLengthMax) return reject(`is longer than ${textLengthMax} characters`);
       if (/[\u0000-\u001f\u007f]/.test(value)) return reject("contains control characters");
@@ -42,6 +46,7 @@ export function bool(): ValueType<boolean> {
     shape: "switch",
     placeholder: "BOOL",
     allowed: "true or false",
+    schema: { enum: [true, false, ...truths.keys(), 0, 1] },
     parseText(text) {
       const value = truths.get(text);
       return value === undefined ? reject("is not true or false", nearest(text, ["true", "false"])) : accept(value);
@@ -56,6 +61,12 @@ export function int(range: { readonly min: number; readonly max: number }, kind 
     kind,
     placeholder: "N",
     allowed: `a whole number from ${range.min} to ${range.max}`,
+    schema: {
+      type: ["integer", "string"],
+      minimum: range.min,
+      maximum: range.max,
+      pattern: "^[+-]?(0|[1-9][0-9]{0,14})$",
+    },
     parseText(text) {
       if (!/^[+-]?(0|[1-9]\d{0,14})$/.test(text)) return reject("is not a whole number in decimal notation");
       const value = Number(text);
@@ -85,6 +96,12 @@ export function float(range: {
     kind: "float",
     placeholder: "NUMBER",
     allowed: `a number ${from} to ${range.max}`,
+    schema: {
+      type: ["number", "string"],
+      [range.minExcluded === true ? "exclusiveMinimum" : "minimum"]: range.min,
+      maximum: range.max,
+      pattern: "^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$",
+    },
     parseText(text) {
       if (text.length > 40 || !/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return reject("is not a number");
       const value = Number(text);
@@ -106,6 +123,10 @@ export function durationMs({ min }: { readonly min: "zero" | "positive" | number
     kind: "duration",
     placeholder: "DURATION",
     allowed: `a duration ${from} to 596h such as ${least === 0 ? "100ms, " : ""}10s or 1m30s`,
+    // 0 needs no unit, and is a number to YAML.
+    schema: {
+      anyOf: [{ type: "string", maxLength: 64, pattern: durationPattern }, ...(min === "zero" ? [{ const: 0 }] : [])],
+    },
     parseText(text) {
       const value = parseDurationMs(text);
       if (value === undefined) return reject(/^\d+$/.test(text) ? "has no unit" : "is not a duration");
@@ -123,6 +144,7 @@ export function choice<const W extends string>(placeholder: string, words: reado
     kind: "enum",
     placeholder,
     allowed: words.length === 1 ? `only ${words[0]}` : `one of ${words.join(", ")}`,
+    schema: { enum: words },
     parseText(text) {
       const value = words.find((word) => word === text);
       return value === undefined ? reject("is invalid", nearest(text, words)) : accept(value);
@@ -137,6 +159,7 @@ export function labelSelector(): ValueType<LabelSelector> {
     kind: "label selector",
     placeholder: "SELECTOR",
     allowed: "a label selector such as app=web,tier in (a,b),!canary",
+    schema: { type: ["string", "null"] },
     parseText: parseLabelSelector,
     format: formatLabelSelector,
   });

@@ -15,6 +15,9 @@ export interface Rejected {
   readonly suggestion?: string | undefined;
 }
 
+/** A JSON Schema of draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
 export type Parsed<T> = { readonly ok: true; readonly value: T } | Rejected;
 
 export interface ValueType<T> {
@@ -29,6 +32,8 @@ export interface ValueType<T> {
   readonly placeholder: string;
   /** What is allowed, in words that end a message: "a whole number from 0 to 65535". */
   readonly allowed: string;
+  /** What a YAML file may hold, as JSON Schema; never stricter than `parse`, and as strict as an editor needs. */
+  readonly schema: JsonSchema;
   parse(input: FlagInput): Parsed<T>;
   /** Writes the value so that `parse` reads the same value back. */
   format(value: T): FlagInput;
@@ -46,6 +51,7 @@ export function scalar<T>(
     shape: type.shape ?? "scalar",
     placeholder: type.placeholder,
     allowed: type.allowed,
+    schema: type.schema,
     parse: (input) => (typeof input === "string" ? type.parseText(input) : reject("is not a single value")),
     format: (value) => type.format(value),
   };

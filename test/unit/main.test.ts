@@ -71,6 +71,14 @@ test("--help goes to stdout and exits with 0", async (t) => {
   assert.deepEqual([code, stderr], [0, ""]);
 });
 
+test("--help of a role goes to stdout, and mistakes are a line each on stderr, also beside --help", async (t) => {
+  const help = await start(t, ["--role=webhook", "--help"]).ended;
+  assert.match(help.stdout, /^Usage: podseidon --role=webhook [^]*\nExamples:\n/);
+  const wrong = await start(t, ["--help", "--nope", "--role=webhok"]).ended;
+  assert.deepEqual([wrong.code, wrong.stdout], [2, ""]);
+  assert.match(wrong.stderr, /^podseidon: unknown flag --nope [^\n]+\npodseidon: flag --role: [^\n]+\n$/);
+});
+
 test("by the name kubectl-podseidon it is a plug-in of kubectl, which runs commands and no roles", () => {
   const options = { argv0: "kubectl-podseidon", encoding: "utf8", timeout: patienceMs, stdio: "pipe" } as const;
   const help = execFileSync(process.execPath, [main, "--role=webhook"], options);

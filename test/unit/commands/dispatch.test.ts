@@ -19,12 +19,13 @@ test("version prints what the program gave", async (t) => {
   assert.deepEqual(await run(t, "version"), { exitCode: 0, stdout: "podseidon 0.1.0 (commit abc, Node v26.0.0)\n" });
 });
 
-test("help lists the commands and the flags", async (t) => {
+test("help lists the commands and the roles", async (t) => {
   const { exitCode, stdout } = await run(t, "help");
   assert.equal(exitCode, 0);
   assert.match(stdout, /^Usage: podseidon --role=/);
   assert.match(stdout, /\nCommands:\n(.*\n)* {2}version {2}/);
-  assert.match(stdout, /\n {2}--webhook-port=PORT\n/);
+  assert.match(stdout, /\nRoles, .*:\n(.*\n)* {2}webhook {2}/);
+  assert(stdout.split("\n").length < 60);
 });
 
 test("help fits 80 columns, has no colour, and ends each line cleanly", async (t) => {
@@ -48,6 +49,13 @@ test("the help of one command says how to use it", async (t) => {
     assert.match(stdout, /podseidon help \[command\]/);
     assert.doesNotMatch(stdout, /--role/);
   }
+});
+
+test("a role has its help by its name, and a role that is typed as a command is led to its flag", async (t) => {
+  const { exitCode, stdout } = await run(t, "help", "webhook");
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /^Usage: podseidon --role=webhook .*\n\nThe webhook [^]*\nExamples:\n/);
+  assert.match((await run(t, "webhook")).problem ?? "", /; did you mean --role=webhook\?$/);
 });
 
 test("an unknown command is one line that names what is allowed and the nearest command", async (t) => {

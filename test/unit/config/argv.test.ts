@@ -2,17 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseArguments } from "../../../src/config/argv.ts";
 import { flagNames, flags } from "../../../src/config/flag-table.ts";
-import { Problem } from "../../../src/config/problem.ts";
 
 const inputs = (...argv: string[]): Record<string, unknown> => {
-  const parsed = parseArguments(argv);
-  assert(!(parsed instanceof Problem), parsed instanceof Problem ? parsed.message : "");
-  return Object.fromEntries(parsed.inputs);
+  const { inputs, problems } = parseArguments(argv);
+  assert.deepEqual(problems, []);
+  return Object.fromEntries(inputs);
 };
 const problem = (...argv: string[]): string => {
-  const parsed = parseArguments(argv);
-  assert(parsed instanceof Problem);
-  return parsed.message;
+  const { problems } = parseArguments(argv);
+  assert(problems.length > 0);
+  return problems.map(({ message }) => message).join("\n");
 };
 
 test("values arrive exactly as they were written", () => {
@@ -102,7 +101,7 @@ test("other spellings of a flag are unknown, not silently the same", () => {
 test("the nearest flag is suggested for a misspelled one, even when its value is a separate argument", () => {
   assert.equal(
     problem("--wehbook-port", "80"),
-    "unknown flag --wehbook-port; did you mean --webhook-port? (--help lists all)",
+    "unknown flag --wehbook-port; did you mean --webhook-port? (--help-all lists all)",
   );
 });
 
@@ -121,23 +120,26 @@ test("positional arguments are refused, also after a double dash and when they a
   assert.match(problem("-"), /^unexpected argument "-"/);
 });
 
-test("help and version take precedence over mistakes, but only before a double dash", () => {
-  for (const argv of [
-    ["--help", "--bogus"],
-    ["x", "-h"],
-  ]) {
-    const parsed = parseArguments(argv);
-    assert(!(parsed instanceof Problem) && parsed.action === "help");
-  }
-  const version = parseArguments(["--version"]);
-  assert(!(version instanceof Problem) && version.action === "version");
-  assert(parseArguments(["--", "--help"]) instanceof Problem);
+test("help and version are actions, but only before a double dash, and mistakes beside them are told", () => {
+  const actionOf = (...argv: string[]): string => parseArguments(argv).action;
+  assert.equal(actionOf("--help"), "help");
+  assert.equal(actionOf("-h"), "help");
+  assert.equal(actionOf("--role=webhook", "--help-all"), "help-all");
+  assert.equal(actionOf("--version"), "version");
+  assert.equal(actionOf("--", "--help"), "run");
+  assert.equal(problem("--help", "--nope"), "unknown flag --nope (--help-all lists all)");
+  assert.match(problem("x", "-h"), /^unexpected argument "x"/);
+  assert.match(problem("--help=yes"), /--help takes no value/);
+});
+
+test("every unknown flag is told", () => {
+  assert.equal(problem("--one", "--two").split("\n").length, 2);
 });
 
 test("print-config is a switch", () => {
   const action = (...argv: string[]): string => {
-    const parsed = parseArguments(argv);
-    return parsed instanceof Problem ? parsed.message : parsed.action;
+    const { action, problems } = parseArguments(argv);
+    return problems[0]?.message ?? action;
   };
   assert.equal(action("--print-config"), "print-config");
   assert.equal(action("--print-config=false"), "run");

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readConfigFile } from "../../../src/config/file.ts";
-import { Problem } from "../../../src/config/problem.ts";
 
 const read = (text: string): Record<string, unknown> => {
-  const inputs = readConfigFile("f.yaml", () => text);
-  assert(!(inputs instanceof Problem), inputs instanceof Problem ? inputs.message : "");
+  const { inputs, problems } = readConfigFile("f.yaml", () => text);
+  assert.deepEqual(problems, []);
   return Object.fromEntries(inputs);
 };
 const problem = (text: string): string => {
-  const inputs = readConfigFile("f.yaml", () => text);
-  assert(inputs instanceof Problem, text);
-  assert.doesNotMatch(inputs.message, /\n/);
-  return inputs.message;
+  const { problems } = readConfigFile("f.yaml", () => text);
+  const [only, ...more] = problems.map(({ message }) => message);
+  assert(only !== undefined && more.length === 0, text);
+  assert.doesNotMatch(only, /\n/);
+  return only;
 };
 
 test("scalars are read as strings", () => {
@@ -46,15 +46,24 @@ test("every kind of invalid file is one line that names the file", () => {
   assert.match(problem("klog-vv: 1"), /key in file "f.yaml": klog-vv; did you mean klog-v\?/);
   assert.match(problem("config: other.yaml"), /a file cannot include another/);
   assert.match(problem("core-kube-impersonate-groups: [[a]]"), /nested too deep/);
-  assert.match(problem("webhook:\n  port: 1"), /key in file "f.yaml": webhook; did you mean/);
+  assert.match(
+    problem("webhook:\n  port: 1"),
+    /key in file "f.yaml": webhook is not a flag; allowed: whole names such/,
+  );
+  assert.match(problem("nope: 1"), /key in file "f.yaml": nope \(--help-all lists all\)$/);
+});
+
+test("all mistakes of a file are told, and what is right is read", () => {
+  const { inputs, problems } = readConfigFile("f.yaml", () => "nope: 1\nklog-v: 4\nconfig: a\nrole: [[a]]");
+  assert.deepEqual([...inputs], [["klog-v", "4"]]);
+  assert.equal(problems.length, 3);
 });
 
 test("an unreadable file is named with the reason", () => {
-  const inputs = readConfigFile("f.yaml", () => {
+  const { problems } = readConfigFile("f.yaml", () => {
     throw new Error("EACCES: permission denied\nmore");
   });
-  assert(inputs instanceof Problem);
-  assert.equal(inputs.message, 'cannot read --config="f.yaml": EACCES: permission denied');
+  assert.equal(problems[0]?.message, 'cannot read --config="f.yaml": EACCES: permission denied');
 });
 
 test("the reader is told the limit of 1 MB", () => {

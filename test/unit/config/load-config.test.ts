@@ -186,9 +186,47 @@ test("each role starts beside Services that have its name", () => {
     assert.deepEqual(loadGood([`--role=${role}`], { env: hostile }), loadGood([`--role=${role}`]), role);
 });
 
-test("--help and --version need no role, and hide mistakes", () => {
-  assert.deepEqual(load(["--version", "--bogus"]), { kind: "version" });
-  assert.deepEqual(load(["--help"]), { kind: "help" });
+test("--help and --version need no role, read the command line alone, and tell mistakes in it", () => {
+  const world = { env: { PODSEIDON_FLAG_WEBHOOK_PORT: "x", PODSEIDON_FLAG_ROLE: "generator" } };
+  assert.deepEqual(load(["--version"], world), { kind: "version" });
+  assert.deepEqual(load(["--help"], world), { kind: "help", roles: new Set(), isWhole: false });
+  const all = { kind: "help", roles: new Set(["webhook"]), isWhole: true };
+  assert.deepEqual(load(["--role=webhook", "--help-all"], world), all);
+  assert.match(loadBad(["--help", "--nope"]), /^unknown flag --nope/);
+  assert.match(loadBad(["--role=webhok", "--help"]), /did you mean webhook\?$/);
+});
+
+test("the mistakes of all sources are told at once, each in a line of its own", () => {
+  const lines = loadBad(["--role=webhook", "--klog-v=x", "--nope=1", "--config=f"], {
+    env: { PODSEIDON_FLAG_WEBHOOK_PORT: "http", PODSEIDON_FLAG_NIX: "1" },
+    files: { f: "healthz-port: -1\nwebhok-port: 1" },
+  }).split("\n");
+  assert.deepEqual(
+    lines.map((line) => /^[^:(;]+/.exec(line)?.[0].trim()),
+    [
+      "unknown flag --nope",
+      "unknown environment variable PODSEIDON_FLAG_NIX",
+      'unknown key in file "f"',
+      'key healthz-port in file "f"',
+      "environment variable PODSEIDON_FLAG_WEBHOOK_PORT",
+      "flag --klog-v",
+    ],
+  );
+  const rules = loadBad(["--role=webhook,aggregator", "--webhook-enable=false", "--aggregator-settle-window=1s"]);
+  assert.equal(rules.split("\n").length, 2);
+});
+
+test("a file of another program is not told to its end", () => {
+  const text = Array.from({ length: 30 }, (_, index) => `key-${index}: 1`).join("\n");
+  const lines = loadBad(["--role=webhook", "--config=f"], { files: { f: text } }).split("\n");
+  assert.equal(lines.length, 21);
+  assert.equal(lines.at(-1), "and 10 more mistakes");
+});
+
+test("nothing is suggested that is only as long as what was typed", () => {
+  const unsuggested = [["--webhook-dry-run=maybe"], ["--nope"], ["--role=nothing"], ["--config=f"]];
+  for (const argv of unsuggested)
+    assert.doesNotMatch(loadBad(["--role=webhook", ...argv], file("nope: 1")), /did you mean/, argv.join(" "));
 });
 
 test("plain HTTP for reviews is off beyond loopback unless it is asked for, wherever that is said", () => {
