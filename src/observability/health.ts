@@ -1,11 +1,13 @@
 /**
- * The registry of health checks, and the responses about them in the format of Kubernetes' own components. A list of
- * checks withholds the reasons, since any client may read it; a single check gives its reason.
+ * The registry of health checks, and the responses about them in the format of Kubernetes' own components. The list
+ * of a failed probe withholds the reasons, as there; with ?verbose it gives them, as the single check does to anybody
+ * (docs/security.md#health).
  */
 import { type Health, type HealthCheck } from "../lifecycle/component.ts";
 import { assert } from "../util/assert.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Metrics } from "../util/metrics.ts";
+import { printable } from "../util/printable.ts";
 
 export interface HealthAnswer {
   readonly status: 200 | 404 | 500;
@@ -55,7 +57,8 @@ export function createHealth(options: { readonly logger: Logger; readonly metric
         const reason = isExcluded ? undefined : evaluate(name, check);
         hasFailed ||= reason !== undefined;
         if (isExcluded) lines.push(`[+]${name} excluded: ok`);
-        else lines.push(reason === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`);
+        else if (reason === undefined) lines.push(`[+]${name} ok`);
+        else lines.push(`[-]${name} failed: ${isVerbose ? printable(reason) : "reason withheld"}`);
       }
       if (!hasFailed && !isVerbose) return { status: 200, text: "ok" };
       if (checks.size === 0) lines.push("[+]ping ok");
@@ -72,7 +75,7 @@ export function createHealth(options: { readonly logger: Logger; readonly metric
       const reason = evaluate(name, check);
       return reason === undefined
         ? { status: 200, text: "ok" }
-        : { status: 500, text: `internal server error: ${reason}\n` };
+        : { status: 500, text: `internal server error: ${printable(reason)}\n` };
     },
   };
 }

@@ -15,9 +15,18 @@ export function createHealthApp(readiness: HealthRegistry, liveness: HealthRegis
     });
     app.all(`${path}/*`, (context) => respond(context, registry.answerOne(context.req.path.slice(path.length + 1))));
   }
+  app.get("/", (context) => respond(context, { status: 200, text: index }));
   app.notFound((context) => context.text("404 page not found\n", 404));
   return app;
 }
+
+/** For people who open the port, and do not know the paths. */
+const index = `Podseidon: health
+/readyz           whether this replica serves; 500 names the checks that fail
+/readyz?verbose   all checks, and why they fail
+/readyz/NAME      one check
+/livez, /healthz  whether the process responds
+`;
 
 function respond(context: Context, { status, text }: HealthAnswer): Response {
   return context.text(text, status, { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });

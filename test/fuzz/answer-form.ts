@@ -40,7 +40,8 @@ export function checkAnswer(
   uid: string | undefined,
 ): CheckedAnswer {
   if (http === 405) return allow === "POST" ? { kind: "httpError" } : bad("405 without Allow");
-  if (http === 404 && text === (method === "HEAD" ? "" : "404 page not found\n")) return { kind: "httpError" };
+  if (http === 404 && (method === "HEAD" ? text === "" : text.startsWith("404 page not found\n")))
+    return { kind: "httpError" };
   if (!contentType.startsWith("application/json")) return bad(`HTTP ${http} of type ${contentType}`);
   const body = JSON.parse(text) as Record<string, unknown>;
   if (http === 404 || http === 429 || http === 500) return checkStatus(http, body);

@@ -76,6 +76,8 @@ export function createWebhookApp(options: AppOptions): WebhookApp {
   const { pathPrefix } = options;
   const reviews = new ReviewRoute(options);
   const others = new Hono();
+  // Not 200: a connection that was answered so has earned its place, and a review must.
+  others.get("/", (context) => context.text(indexOf(pathPrefix), 404));
   others.notFound((context) => context.text("404 page not found\n", 404));
   others.all(`${pathPrefix}/:cell`, (context) =>
     context.req.method === "POST" ? context.notFound() : context.text("Method Not Allowed\n", 405, { Allow: "POST" }),
@@ -88,6 +90,15 @@ export function createWebhookApp(options: AppOptions): WebhookApp {
       return cellID === undefined ? others.fetch(request) : reviews.answer(request, cellID, target, incoming);
     },
   };
+}
+
+/** For people who open the port. */
+function indexOf(pathPrefix: string): string {
+  return (
+    "404 page not found\n\nPodseidon: webhook\n" +
+    `POST ${pathPrefix}/CELL   an AdmissionReview of a pod's deletion or eviction in the cell\n` +
+    "Health and metrics have ports of their own: --healthz-port, --prometheus-http-port.\n"
+  );
 }
 
 /** Path and query of an absolute URL. */

@@ -28,19 +28,30 @@ test("the verbose list has one line for each check, by name", () => {
   assert.equal(text, "[+]informer/synced ok\n[+]webhook/phase ok\nhealthz check passed\n");
 });
 
-test("a failing check fails the list, which withholds the reason; the single check gives it", () => {
+test("a failing check fails the list; the reason is in the verbose list and in the answer about it alone", () => {
   const { health, reasons } = create();
   reasons.informer = "no list of podprotectors yet";
   assert.deepEqual(health.answerAll(all), {
     status: 500,
     text: "[-]informer/synced failed: reason withheld\n[+]webhook/phase ok\nhealthz check failed\n",
   });
+  assert.equal(
+    health.answerAll({ ...all, isVerbose: true }).text,
+    "[-]informer/synced failed: no list of podprotectors yet\n[+]webhook/phase ok\nhealthz check failed\n",
+  );
   assert.deepEqual(health.answerOne("informer/synced"), {
     status: 500,
     text: "internal server error: no list of podprotectors yet\n",
   });
   assert.deepEqual(health.answerOne("webhook/phase"), { status: 200, text: "ok" });
   assert.equal(health.answerOne("nothing/here").status, 404);
+});
+
+test("a reason cannot forge a line of the list", () => {
+  const { health, reasons } = create();
+  reasons.informer = "broken\n[+]forged ok";
+  assert.doesNotMatch(health.answerAll({ ...all, isVerbose: true }).text, /^\[\+\]forged/m);
+  assert.equal(health.answerOne("informer/synced").text.split("\n").length, 2);
 });
 
 test("an excluded check cannot fail the list, and an unknown exclusion is reported", () => {

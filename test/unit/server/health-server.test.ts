@@ -27,6 +27,16 @@ test("readiness runs every check, liveness only proves that the process responds
   assert.deepEqual(await get("/livez/ping"), [200, "ok"]);
 });
 
+test("the root leads to the paths, each of which exists", async () => {
+  const get = createApp();
+  const [status, text] = await get("/");
+  assert.equal(status, 200);
+  const paths = [...text.matchAll(/\/[a-z]+(?:\?verbose)?(?=[\s,])/g)].map(([path]) => path);
+  assert.deepEqual(paths, ["/readyz", "/readyz?verbose", "/livez", "/healthz"]);
+  for (const path of paths) assert.notEqual((await get(path))[0], 404, path);
+  assert.match((await get("/readyz?verbose"))[1], /^\[-\]aggregator-worker\S+ failed: not listed$/m);
+});
+
 test("checks can be excluded, several too", async () => {
   const get = createApp();
   assert.deepEqual(await get("/readyz?exclude=aggregator-worker/pod-informer-0-synced"), [200, "ok"]);
@@ -44,5 +54,5 @@ test("a single check has a path of its own, and unknown paths do not exist", asy
     "internal server error: not listed\n",
   ]);
   assert.deepEqual(await get("/readyz/healthz/phase"), [200, "ok"]);
-  for (const path of ["/readyz/x", "/", "/metrics", "/readyzz"]) assert.equal((await get(path))[0], 404, path);
+  for (const path of ["/readyz/x", "/metrics", "/readyzz"]) assert.equal((await get(path))[0], 404, path);
 });

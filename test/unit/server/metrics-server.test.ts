@@ -15,6 +15,16 @@ test("every path serves the metrics", async () => {
   }
 });
 
+test("a browser that opens the root is led to the metrics; a scraper gets them there", async () => {
+  const metrics = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
+  metrics.gauge("g", "Help.").set({}, 1);
+  const app = createMetricsApp(metrics);
+  const get = async (accept: string): Promise<string> =>
+    (await app.request("/", { headers: { Accept: accept } })).text();
+  assert.match(await get("text/html,application/xhtml+xml,*/*;q=0.8"), /href="\/metrics"/);
+  assert.match(await get("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.3,*/*;q=0.2"), /^g 1$/m);
+});
+
 test("scrapes at the same time share one, and the next has one of its own", async () => {
   let scrapes = 0;
   const { promise, resolve } = Promise.withResolvers<void>();

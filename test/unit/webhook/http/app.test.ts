@@ -386,3 +386,12 @@ function appThatThrows() {
   });
   return { fetch };
 }
+
+test("the root says where reviews go, and as a 404, so that asking for it earns a connection no place", async () => {
+  for (const prefix of ["", "/podseidon"]) {
+    const { fetch } = appThatNotes(prefix);
+    const response = await fetch(new Request("http://webhook/"));
+    assert.equal(response.status, 404);
+    assert.ok((await response.text()).includes(`POST ${prefix}/CELL `));
+  }
+});
