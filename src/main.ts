@@ -5,6 +5,7 @@
  * Exit codes: 0 = done or stopped as asked; 1 = could not start or stop; 2 = invalid usage or settings; 70 = a bug
  * (EX_SOFTWARE); 130 and 143 = a second signal.
  */
+import { fstatSync } from "node:fs";
 import path from "node:path";
 import packageJson from "../package.json" with { type: "json" };
 import {
@@ -13,6 +14,7 @@ import {
   loadConfig,
   type Config,
   type Effective,
+  type Loaded,
   type Role,
 } from "./config/index.ts";
 import { roleHelpText } from "./config/help.ts";
@@ -55,7 +57,7 @@ async function main(): Promise<void> {
   if (argv[0]?.startsWith("-") === false) return runCommand(argv, program, stop);
   // As a plug-in of kubectl it runs no roles.
   if (program !== "podseidon") return runCommand([argv[0] === "--version" ? "version" : "help"], program, stop);
-  const loaded = loadConfig({ argv, env: process.env, readFile: readRegularFile });
+  const loaded = load();
   switch (loaded.kind) {
     case "help":
       if (loaded.roles.size === 0 && !loaded.isWhole) return runCommand(["help"], program, stop);
@@ -126,11 +128,13 @@ async function runCommand(argv: readonly string[], program: string, stop: AbortC
 async function run(config: Config, effective: Effective, crash: CrashHandler): Promise<number> {
   // Loaded late, so that --help, --version and invalid flags are answered at once.
   const observability = await import("./observability/index.ts");
+  let { verbosity } = config.log;
+  const isJournaled = observability.isJournal(process.env["JOURNAL_STREAM"], fstatSync(process.stderr.fd));
   const logger = await observability.createLogger({
-    verbosity: config.log.verbosity,
+    verbosity: () => verbosity,
     format: process.stderr.isTTY ? (process.stderr.hasColors() ? "pretty-colour" : "pretty") : "json",
     clock,
-    write: (line) => process.stderr.write(line),
+    write: (line) => process.stderr.write(isJournaled ? observability.withPriority(line) : line),
   });
   crash.logger = logger;
   logger.info("Starting", { version, roles: [...config.roles], settings: changedSettings(effective) });
@@ -138,6 +142,10 @@ async function run(config: Config, effective: Effective, crash: CrashHandler): P
   if (Object.keys(ignored).length > 0) logger.warn("Flags of upstream are set that have no effect here", { ignored });
   try {
     const { components, health } = await compose(config, logger, observability);
+    const { createSettingsReload } = await import("./roles/settings-reload.ts");
+    components.push(
+      createSettingsReload({ load, effective, logger, onHangup, applyVerbosity: (next) => (verbosity = next) }),
+    );
     const onSignal = (listener: (signal: "SIGTERM" | "SIGINT") => void): void => {
       process.on("SIGTERM", listener);
       process.on("SIGINT", listener);
@@ -151,6 +159,15 @@ async function run(config: Config, effective: Effective, crash: CrashHandler): P
     logger.error(cannotStart, { reason: error.message });
     return 1;
   }
+}
+
+const load = (): Loaded => loadConfig({ argv: process.argv.slice(2), env: process.env, readFile: readRegularFile });
+
+/** At a terminal a hang-up ends the process, as it does everywhere else. */
+function onHangup(listener: () => void): () => void {
+  if (process.stderr.isTTY) return () => {};
+  process.on("SIGHUP", listener);
+  return () => void process.off("SIGHUP", listener);
 }
 
 type Observability = typeof observability;

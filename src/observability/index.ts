@@ -8,4 +8,5 @@ export { createHealth, type HealthRegistry } from "./health.ts";
 export { createHeartbeat } from "./heartbeat.ts";
 export { createLogger } from "./logger.ts";
 export { createMetrics } from "./metrics.ts";
+export { isJournal, withPriority } from "./journal.ts";
 export { createInspectorSession, createProfiler } from "./profiler.ts";

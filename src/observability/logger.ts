@@ -10,8 +10,8 @@ import { type LogFields, type Logger } from "../util/logger.ts";
 import { createHumanLines } from "./human-lines.ts";
 
 export interface LoggerOptions {
-  /** --klog-v: `verbose(level)` writes entries up to this level. */
-  readonly verbosity: number;
+  /** --klog-v: `verbose(level)` writes entries up to this level. Asked each time, since it may change. */
+  readonly verbosity: () => number;
   readonly format: "json" | "pretty" | "pretty-colour";
   readonly clock: Clock;
   /** Writes one complete line, including its line end. Synchronous, so that the last entry of a crash is not lost. */
@@ -32,15 +32,15 @@ export async function createLogger({ verbosity, format, clock, write }: LoggerOp
   return wrap(pino(options, stream), verbosity);
 }
 
-function wrap(target: PinoLogger, verbosity: number): Logger {
+function wrap(target: PinoLogger, verbosity: () => number): Logger {
   return {
     error: (message, fields = {}) => target.error(fields, escapeAll(message)),
     warn: (message, fields = {}) => target.warn(fields, escapeAll(message)),
     info: (message, fields = {}) => target.info(fields, escapeAll(message)),
     verbose(level: number, message: string, fields: LogFields = {}) {
-      if (level <= verbosity) target.debug({ v: level, ...fields }, escapeAll(message));
+      if (level <= verbosity()) target.debug({ v: level, ...fields }, escapeAll(message));
     },
-    isVerbose: (level) => level <= verbosity,
+    isVerbose: (level) => level <= verbosity(),
     with: (fields) => wrap(target.child(fields), verbosity),
   };
 }

@@ -6,7 +6,7 @@ import { parseEnv } from "node:util";
 import { roles } from "../../src/config/flag.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { type Deployment, onlyOne, render } from "../manifests/manifest-files.ts";
-import { unitCommandLine } from "./systemd.ts";
+import { unitCommandLine, unitExposure } from "./systemd.ts";
 
 const folder = path.join(import.meta.dirname, "../../manifests/systemd");
 const unit = readFileSync(path.join(folder, "podseidon@.service"), "utf8");
@@ -88,4 +88,10 @@ test("the unit restarts after every end except a wrong setting", () => {
   assert.equal(setting.get("Restart"), "always");
   assert.equal(setting.get("RestartPreventExitStatus"), "2");
   assert.equal(setting.get("StartLimitIntervalSec"), "0");
+});
+
+const exposure = unitExposure();
+const untold = exposure === undefined && "not run here: no systemd-analyze that reads units offline (systemd 250)";
+test("systemd scores the unit 1.7 at most", { skip: untold }, () => {
+  assert.ok(exposure !== undefined && exposure > 0 && exposure <= 1.7, `exposure ${exposure}`);
 });

@@ -43,3 +43,19 @@ export function verifySystemdUnit(executable: string, role: string): UnitVerdict
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/**
+ * The exposure that `systemd-analyze security` computes for the unit, from 0 to 10. Undefined where the host has no
+ * such tool, or one before systemd 250, which cannot read a unit that is not loaded. Throws when its answer has no
+ * score.
+ */
+export function unitExposure(): number | undefined {
+  const run = spawnSync("systemd-analyze", ["security", "--offline=true", "--no-pager", unitFile], {
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  if (run.error !== undefined || /unrecognized option/.test(run.stderr)) return undefined;
+  const [, score] = /Overall exposure level for \S+: ([\d.]+)/.exec(run.stdout) ?? [];
+  if (score === undefined) throw new Error(`systemd-analyze: no score in ${run.stdout.slice(-200)}${run.stderr}`);
+  return Number(score);
+}

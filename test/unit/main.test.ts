@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -195,6 +195,20 @@ test("all roles in one process run without an API server, are not ready, and sto
   child.kill("SIGTERM");
   const { code, stderr } = await ended;
   assert.equal(code, 0, stderr);
+});
+
+test("SIGHUP reads the file again: another verbosity is applied, another port is named", async (t) => {
+  const file = path.join(temporaryFolder(t), "config.yaml");
+  writeFileSync(file, "klog-v: 0\nwebhook-port: 0");
+  const argv = ["--role=webhook", "--core-kube-master=http://127.0.0.1:1", `--config=${file}`, ...freePorts];
+  const { child, ended, logged } = start(t, argv);
+  await logged("Startup complete");
+  writeFileSync(file, "klog-v: 4\nwebhook-port: 1");
+  child.kill("SIGHUP");
+  const { level, "klog-v": verbosity, needsRestart } = await logged("Settings reloaded");
+  assert.deepEqual([level, verbosity, needsRestart], ["info", 4, ["webhook-port"]]);
+  child.kill("SIGTERM");
+  assert.equal((await ended).code, 0);
 });
 
 test("the arguments of upstream's chart start each role unchanged, with its checks and one warning", async (t) => {

@@ -9,7 +9,7 @@ async function create(format: "json" | "pretty" | "pretty-colour", verbosity = 0
   const lines: string[] = [];
   const logger = await createLogger({
     format,
-    verbosity,
+    verbosity: () => verbosity,
     clock: createVirtualClock(),
     write: (line) => lines.push(line),
   });
