@@ -54,6 +54,7 @@ import { sourceCases } from "./cases/sources.ts";
 import { sourceContractCases } from "./cases/source-contract.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
 import { targetCases } from "./cases/targets.ts";
+import { chartCases } from "./cases/chart.ts";
 import { uninstallCases } from "./cases/uninstall.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
 import { upstreamRightsCases } from "./cases/upstream-rights.ts";
@@ -108,6 +109,7 @@ const cases: readonly E2eCase[] = [
   ...kubectlOnDoubleCases,
   ...pageCases,
   ...uninstallCases,
+  ...chartCases,
 ];
 
 /** For cases that replace its credentials. */
