@@ -36,12 +36,12 @@ export function floorConditions(
     AtFloor: hasFloor &&
       estimated === minAvailable && {
         reason: "NothingFree",
-        message: "No pod is free: the promised deletions leave exactly as many as must stay",
+        message: "No pod is free: the available pods, less those promised, are as many as must stay",
       },
     BelowFloor: hasFloor &&
       estimated < minAvailable && {
         reason: "TooFewAvailable",
-        message: "The promised deletions leave fewer pods than must stay",
+        message: "The available pods, less those promised, are fewer than must stay",
       },
     CountsPending: pending.length > 0 && {
       reason: "NotCounted",
