@@ -42,6 +42,7 @@ const generator = "podseidon-generator";
 /** What the webhook says besides refusals. */
 const noRefusals: ReadonlySet<string> = new Set([
   "WouldRefuse",
+  "ForcedDeletion",
   "OrphanLetGo",
   "PodProtectorLost",
   "UnusablePodProtector",

@@ -182,6 +182,8 @@ export class Handler {
     if (subject.isForced && !isEvaluateOnly) {
       // What would be answered is judged before the record changes it.
       const wouldBe = this.#evaluate(match, asked);
+      const refusal = unshadowed(wouldBe);
+      if (refusal.kind === "refused") this.#options.events.forced(refusal, match.found, deletion, user);
       await this.#record(match, asked);
       if (unsynced !== undefined) return notSynced(unsynced.core.name);
       return match.found.length === 0 ? allowed("Unmatched") : wouldBe;

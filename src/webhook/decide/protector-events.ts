@@ -8,6 +8,7 @@ import { partsOf } from "../../api/object-key.ts";
 import { apiVersion } from "../../api/v1alpha1/names.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { definitionName } from "../../kube/protector-definition.ts";
+import { printable } from "../../util/printable.ts";
 import { type Deletion } from "../deletion.ts";
 import { type Protector } from "../protector/protector.ts";
 import { type Cause, type Refused } from "./decision.ts";
@@ -49,10 +50,28 @@ export class ProtectorEvents {
   }
 
   /** What it would have refused if it were not in shadow. One Event with a count for each operation and caller. */
-  wouldRefuse(protector: Protector, { operation, reason, message }: WouldBe, deletion: Deletion, caller: string): void {
-    const what = `${operation === "evict" ? "Evictions" : "Deletions"} by ${caller} would be refused`;
+  wouldRefuse(protector: Protector, wouldBe: WouldBe, deletion: Deletion, caller: string): void {
+    this.#unrefused(protector, wouldBe, deletion, { reason: "WouldRefuse", caller, fate: "would be refused" });
+  }
+
+  /** What each of `protectors` that the causes name would have refused if nobody had forced it. Counted likewise. */
+  forced(refusal: Refused, protectors: readonly Protector[], deletion: Deletion, caller: string): void {
+    const fate = "were forced that would be refused";
+    const { operation } = deletion;
+    const told = { reason: "ForcedDeletion", caller: printable(JSON.stringify(caller)), fate };
+    for (const [protector, cause] of named(refusal, protectors))
+      this.#unrefused(protector, { operation, ...cause }, deletion, told);
+  }
+
+  #unrefused(
+    protector: Protector,
+    { operation, reason, message }: WouldBe,
+    deletion: Deletion,
+    told: { readonly reason: string; readonly caller: string; readonly fate: string },
+  ): void {
+    const what = `${operation === "evict" ? "Evictions" : "Deletions"} by ${told.caller} ${told.fate}`;
     const last = `last: ${whatIsAsked(deletion)}: ${reason}: ${message}`;
-    this.#warn(protector, "WouldRefuse", `${what}; ${last}`, protector.uid, `${operation} ${caller}`);
+    this.#warn(protector, told.reason, `${what}; ${last}`, protector.uid, `${operation} ${told.caller}`);
   }
 
   unusable(protector: Protector, reason: string): void {

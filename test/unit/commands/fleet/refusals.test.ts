@@ -17,8 +17,9 @@ test("refusals are summed by PodProtector, the newest first, without what refuse
   await createRefusal(fleet, { name: "web", count: 2, agoMs: 9_000, reason: "CountsPending" });
   await createRefusal(fleet, { name: "web", count: 9, agoMs: 1_000, reason: "WouldRefuse" });
   await createRefusal(fleet, { name: "api", count: 1, agoMs: 1_000, reason: "PodProtectorLost" });
+  await createRefusal(fleet, { name: "api", count: 1, agoMs: 2_000, reason: "ForcedDeletion" });
   const events = await listProtectorEvents(core.client, undefined, stop.signal);
-  assert.equal(events.length, 4);
+  assert.equal(events.length, 5);
   const refusals = refusalsOf(events);
   const ofWeb = refusals.get(objectKey("shop", "web"));
   assert.deepEqual([ofWeb?.count, ofWeb?.last.reason, ofWeb?.events.length], [7, "CountsPending", 2]);
@@ -26,7 +27,7 @@ test("refusals are summed by PodProtector, the newest first, without what refuse
   const ofApi = await listProtectorEvents(core.client, "shop", stop.signal, "api");
   assert.deepEqual(
     ofApi.map(({ protector }) => protector),
-    ["shop/api"],
+    ["shop/api", "shop/api"],
   );
 });
 

@@ -105,16 +105,44 @@ test("a storm of refusals becomes one counted Event for each PodProtector, at mo
   assert.ok(created.slice(25).every((body) => body["count"] === 5));
 });
 
-test("Events on PodProtectors are not written for what is admitted, forced, only evaluated, or unmatched", async () => {
+test("Events on PodProtectors are not written for what is admitted, only evaluated, or unmatched", async () => {
   const { replica, requests } = witnessed([
     protector({ name: "ok", selector: { matchLabels: { app: "ok" } }, cells: [cell("c1", 100)] }),
     full(),
   ]);
   await replica.review(deleteReview(pod("p", { labels: { app: "ok" } })));
   await replica.review(deleteReview(pod("q", { labels: { app: "none" } })));
-  await replica.review(deleteReview(pod("r", { annotations: { "podseidon.kubewharf.io/force-delete": "" } })));
+  const forced = { annotations: { "podseidon.kubewharf.io/force-delete": "" } };
+  await replica.review(deleteReview(pod("r", { labels: { app: "ok" }, ...forced })));
   await replica.review(deleteReview(pod("s"), { dryRun: true }));
+  await replica.review(deleteReview(pod("t", forced), { dryRun: true }));
   assert.deepEqual(requests, []);
+});
+
+test("a forced deletion that would have been refused is an Event, counted for each caller", async () => {
+  const { clock, replica, bodies } = witnessed([full()]);
+  const forced = { annotations: { "podseidon.kubewharf.io/force-delete": "" } };
+  for (const [name, username] of [
+    ["p", "alice"],
+    ["q", "alice"],
+    ["r", "bob"],
+  ] as const) {
+    assert.equal((await replica.review(deleteReview(pod(name, forced), { userInfo: { username } }))).allowed, true);
+    await clock.advance(5_000);
+  }
+  assert.deepEqual(
+    bodies().map(({ reason, count }) => [reason, count]),
+    [
+      ["ForcedDeletion", 1],
+      [undefined, 2],
+      ["ForcedDeletion", 1],
+    ],
+  );
+  assert.equal(
+    bodies()[0]?.["message"],
+    'Deletions by "alice" were forced that would be refused; last: Deletion of pod p in cell "c1": ' +
+      'TooFewReplicas: Must stay 80, available 80, promised 0, free 0; by cell: "c1" 80',
+  );
 });
 
 test("Events on PodProtectors never change or delay an answer, not even when they fail or hang", async () => {
