@@ -10,6 +10,11 @@ export interface GateFault {
   readonly remark: string;
 }
 
+/** Aggregators write no name; the URL in the webhook configuration has it. */
+function another(cell: string): string {
+  return cell === "" ? "another cell: see the end of the URL in its webhook configuration" : `another cell: ${cell}`;
+}
+
 /** Undefined = nothing is known to be wrong. */
 export function gateFaultOf({ gate }: Pick<CellLease, "gate">): GateFault | undefined {
   if (gate === undefined) return undefined;
@@ -26,7 +31,7 @@ export function gateFaultOf({ gate }: Pick<CellLease, "gate">): GateFault | unde
         "its API server gets no decision from the webhook: deletions of pods are refused there",
       );
     case "other-cell":
-      return fault("gate wrong", `its API server asks the webhook for another cell: ${more.join(" ")}`);
+      return fault("gate wrong", `its API server asks the webhook for ${another(more.join(" "))}`);
     default:
       return fault("gate wrong", `its pod deletions are not reviewed as this cell's: ${gate}`);
   }

@@ -119,7 +119,9 @@ async function readServedAll(entries: WorkerFacts["entries"], reader: Reader): P
   const answers = [...new Map(main.map((entry) => [entry.url, entry])).values()].map(async (entry) => {
     const served: ReadServed = entry.isService
       ? { ok: false, why: "a Service cannot be reached from here", isPrivate: true }
-      : await readServed(entry.url, entry.caBundle, reader);
+      : entry.url.startsWith("http:")
+        ? { ok: false, why: "it is called by plain HTTP, and shows none" }
+        : await readServed(entry.url, entry.caBundle, reader);
     return [entry.url, served] as const;
   });
   return new Map(await Promise.all(answers));

@@ -11,5 +11,10 @@ test("each fault of a gate says what becomes of deletions, and none says nothing
   assert.match(texts[0]?.remark ?? "", /any pod can be deleted/);
   assert.match(texts[1]?.remark ?? "", /deletions of pods are refused/);
   assert.match(texts[2]?.remark ?? "", /for another cell: w7/);
+  // As aggregators write it.
+  assert.match(
+    gateFaultOf({ gate: "other-cell" })?.remark ?? "",
+    /another cell: see the end of the URL in its webhook/,
+  );
   assert.equal(gateFaultOf({ gate: undefined }), undefined);
 });
