@@ -55,7 +55,7 @@ test("a cell of another cluster is in the way until it is silent, or its worker 
   });
   const [asks = ""] = await ask(true);
   assert.match(asks, /^the worker of cell w1 asks this core, by its webhook configuration mine$/);
-  await clock.advance(181_000);
+  await clock.advance(196_000);
   assert.deepEqual(await ask(false), []);
 });
 

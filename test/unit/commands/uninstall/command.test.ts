@@ -38,7 +38,7 @@ test("worker takes everything away where no core is", async () => {
 
 test("core takes everything away once no worker asks it", async () => {
   const { cluster, before } = await installed({ overlay: "core" });
-  await cluster.fleet.clock.advance(181_000);
+  await cluster.fleet.clock.advance(196_000);
   const { exitCode, problem } = await cluster.uninstall("core", "--yes");
   assert.equal(exitCode, 0, problem ?? "");
   assert.deepEqual(cluster.inventory(), before);
