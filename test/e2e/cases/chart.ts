@@ -33,6 +33,7 @@ export const chartCases: readonly E2eCase[] = [
   {
     name: "chart: helm installs, guards in a second step, and uninstalls with nothing left behind",
     timeLimitMs: 240 * second,
+    isLong: true,
     run,
   },
 ];

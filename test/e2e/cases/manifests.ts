@@ -36,6 +36,7 @@ const rarelyUsed: ReadonlyMap<string, string> = new Map([
     "podseidon-aggregator-worker-1: get podprotectors.podseidon.kubewharf.io",
     "it reads a status again after a conflict",
   ],
+  ["podseidon-webhook: list deployments.apps", "it looks for deletions that wait while no generator leads"],
   ["podseidon-webhook: get podprotectors.podseidon.kubewharf.io", "it reads a status again after a conflict"],
   ["podseidon-aggregator: create events", "it tells that another cluster holds its cell"],
   ["podseidon-aggregator-worker-1: create events", "it tells that another cluster holds its cell"],
