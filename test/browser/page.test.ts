@@ -15,7 +15,7 @@ import { serve } from "./served-page.ts";
 const chromium = findChromium();
 const skip = chromium === undefined ? "there is no Chromium on this machine: apt-get install chromium" : false;
 /** Only ends a hang: a page answers in milliseconds. */
-const waitMs = 30_000;
+const waitMs = 300_000;
 
 describe("the page in a browser", { skip }, () => {
   let fleet: Fleet;

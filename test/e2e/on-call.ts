@@ -36,9 +36,11 @@ const limitMs = 150_000;
 const systemNamespace = "podseidon-system";
 
 export class OnCall {
+  readonly #context: CaseContext;
   readonly #kubeconfig: string;
 
-  private constructor(kubeconfig: string) {
+  private constructor(context: CaseContext, kubeconfig: string) {
+    this.#context = context;
     this.#kubeconfig = kubeconfig;
   }
 
@@ -68,19 +70,23 @@ export class OnCall {
       `${here}/rolebindings`,
       role("RoleBinding", user, { roleRef: refTo("Role", user), subjects }),
     );
-    return new OnCall(kubeconfigFor(context, cluster, user));
+    return new OnCall(context, kubeconfigFor(context, cluster, user));
   }
 
   /** Who may do everything. */
   static administrator(context: CaseContext, cluster: Cluster): OnCall {
-    return new OnCall(kubeconfigFor(context, cluster, undefined));
+    return new OnCall(context, kubeconfigFor(context, cluster, undefined));
   }
 
-  /** Starts a command of the program that does not end by itself, and resolves when it has printed something. */
+  /**
+   * Starts a command of the program that does not end by itself, and resolves when it has printed something. It ends
+   * with the case at the latest.
+   */
   async start(...args: readonly string[]): Promise<StartedCommand> {
     const { command, args: before } = program();
     const env = { ...process.env, KUBECONFIG: this.#kubeconfig };
     const child = spawn(command, [...before, ...args], { env, timeout: limitMs, stdio: ["ignore", "pipe", "inherit"] });
+    this.#context.processes.track(child);
     const ended = once(child, "exit") as Promise<[number | null]>;
     const [printed] = await Promise.race([once(child.stdout, "data"), ended]);
     return {
