@@ -179,7 +179,8 @@ export class AccountingChecker {
       this.#counts.noteUncounted(object);
       return;
     }
-    checkShape(kernel, this.name, object.status, object.spec, before?.status);
+    // Of a release that was taken back, `before` is undefined: what was written before it was released is still shown.
+    checkShape(kernel, this.name, object.status, object.spec, former?.status);
     for (const cell of object.status.cells) this.#checkCell(object, cellOf(former, cell.cellID), cell);
     this.#counts.noteUncounted(object);
   }
