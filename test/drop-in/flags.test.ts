@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { parseArguments } from "../../src/config/argv.ts";
 import { ignoredSettings } from "../../src/config/effective.ts";
 import { flagNames, flags, isFlagName, type FlagName } from "../../src/config/flag-table.ts";
-import { Problem } from "../../src/config/problem.ts";
 import { load, loadBad, loadGood } from "../unit/config/load.ts";
 import { chartArguments, plainWebhookArguments, updateTriggerArguments } from "./chart-arguments.ts";
 import upstreamFlags from "./upstream-flags.json" with { type: "json" };
@@ -42,9 +41,9 @@ function valuesOf(name: string, type: string): readonly string[] {
 }
 
 function read(name: FlagName, ...argv: readonly string[]): unknown {
-  const parsed = parseArguments(argv);
-  assert(!(parsed instanceof Problem), parsed instanceof Problem ? parsed.message : "");
-  const input = parsed.inputs.get(name);
+  const { inputs, problems } = parseArguments(argv);
+  assert.deepEqual(problems, []);
+  const input = inputs.get(name);
   assert(input !== undefined, argv.join(" "));
   const value = flags[name].type.parse(input);
   assert(value.ok, `${argv.join(" ")}: ${value.ok ? "" : value.problem}`);
