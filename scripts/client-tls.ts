@@ -8,14 +8,8 @@
  * writes client-ca.crt for the webhook (--webhook-client-ca-file), client.crt and client.key for the API server.
  */
 import { parseArgs } from "node:util";
-import {
-  ArgumentError,
-  daysMax,
-  issueClientCertificate,
-  parseDays,
-  runProgram,
-  writeFiles,
-} from "./tls-certificates.ts";
+import { ArgumentError, readArguments, runProgram } from "./command-line.ts";
+import { daysMax, issueClientCertificate, parseDays, writeFiles } from "./tls-certificates.ts";
 
 const usage = `usage: node scripts/n.mjs scripts/client-tls.ts --client NAME --out DIR [options]
   --client NAME  who the API server is: the name in --webhook-client-cells, best that of its cell
@@ -25,12 +19,8 @@ const usage = `usage: node scripts/n.mjs scripts/client-tls.ts --client NAME --o
 /** Reads and checks the command line. Throws an ArgumentError. */
 export function parseClientCommandLine(args: readonly string[]) {
   const text = { type: "string" } as const;
-  let values;
-  try {
-    values = parseArgs({ args: [...args], options: { client: text, out: text, days: text } }).values;
-  } catch (error) {
-    throw new ArgumentError(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
-  }
+  const options = { client: text, out: text, days: text };
+  const { values } = readArguments(() => parseArgs({ args: [...args], options }));
   const { client, out, days = "365" } = values;
   if (client === undefined) throw new ArgumentError("--client is required");
   if (out === undefined || out === "") throw new ArgumentError("--out is required, and must not be empty");

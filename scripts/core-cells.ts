@@ -11,7 +11,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { isCellID } from "../src/api/cell-id.ts";
 import { cellLeaseName } from "../src/api/cell-lease.ts";
-import { ArgumentError, runProgram } from "./tls-certificates.ts";
+import { ArgumentError, readArguments, runProgram } from "./command-line.ts";
 
 /** Of a cell that has an account: it stands in the name of a ServiceAccount. */
 const nameRule = 'lower-case letters, digits, "-" and "." between them, at most 63 characters';
@@ -78,13 +78,10 @@ patches:
 
 /** Reads and checks the command line. Throws an ArgumentError. */
 export function parseCoreCells(args: readonly string[]): { readonly out: string; readonly cells: readonly string[] } {
-  let parsed;
-  try {
-    parsed = parseArgs({ args: [...args], options: { out: { type: "string" } }, allowPositionals: true });
-  } catch (error) {
-    throw new ArgumentError(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
-  }
-  const { values, positionals: cells } = parsed;
+  const options = { out: { type: "string" } } as const;
+  const { values, positionals: cells } = readArguments(() =>
+    parseArgs({ args: [...args], options, allowPositionals: true }),
+  );
   if (values.out === undefined || values.out === "") throw new ArgumentError("--out is required, and not empty");
   if (cells.length === 0) throw new ArgumentError("give the name of at least one cell");
   for (const cell of cells) {

@@ -9,6 +9,7 @@ import { webcrypto } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { isIP } from "node:net";
 import path from "node:path";
+import { ArgumentError } from "./command-line.ts";
 
 /** A certificate and the authority that signed it, all in PEM form. */
 export interface IssuedCertificate {
@@ -35,11 +36,6 @@ export interface ServerCertificateRequest extends Validity {
 export interface ClientCertificateRequest extends Validity {
   /** The common name: 1 to 63 letters, digits and `-` `_` `.`, as of a cell. */
   readonly client: string;
-}
-
-/** An invalid argument; the message is one line. */
-export class ArgumentError extends Error {
-  override readonly name = "ArgumentError";
 }
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
@@ -169,24 +165,5 @@ export function writeFiles(folder: string, files: Readonly<Record<string, string
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(path.join(folder, name), content, { mode: secret.includes(name) ? 0o600 : 0o644 });
-  }
-}
-
-/** Runs a script that makes certificates: a mistake is one line and the usage, with exit code 2. */
-export async function runProgram(
-  name: string,
-  usage: string,
-  main: (args: readonly string[]) => Promise<void>,
-): Promise<void> {
-  try {
-    await main(process.argv.slice(2));
-  } catch (error) {
-    if (error instanceof ArgumentError) {
-      process.stderr.write(`${name}: ${error.message}\n${usage}\n`);
-      process.exitCode = 2;
-    } else if (error instanceof Error && "code" in error) {
-      process.stderr.write(`${name}: ${error.message}\n`);
-      process.exitCode = 1;
-    } else throw error;
   }
 }

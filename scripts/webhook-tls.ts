@@ -8,15 +8,14 @@
  * it writes ca.crt, tls.crt, tls.key, secret.yaml and ca-bundle.yaml (a patch) instead.
  */
 import { parseArgs } from "node:util";
+import { ArgumentError, readArguments, runProgram } from "./command-line.ts";
 import {
-  ArgumentError,
   checkDnsName,
   daysMax,
   dnsLabel,
   issueServerCertificate,
   type IssuedCertificate,
   parseDays,
-  runProgram,
   writeFiles,
 } from "./tls-certificates.ts";
 
@@ -75,15 +74,8 @@ const usage = `usage: node scripts/n.mjs scripts/webhook-tls.ts --namespace NAME
 export function parseCommandLine(args: readonly string[]) {
   const text = { type: "string" } as const;
   const list = { type: "string", multiple: true } as const;
-  let values;
-  try {
-    values = parseArgs({
-      args: [...args],
-      options: { namespace: text, service: text, dns: list, ip: list, days: text, secret: text, out: text },
-    }).values;
-  } catch (error) {
-    throw new ArgumentError(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
-  }
+  const options = { namespace: text, service: text, dns: list, ip: list, days: text, secret: text, out: text };
+  const { values } = readArguments(() => parseArgs({ args: [...args], options }));
   const { namespace, service, secret = "podseidon-webhook-tls", days = "365", out } = values;
   if (namespace === undefined) throw new ArgumentError("--namespace is required");
   if (service === undefined) throw new ArgumentError("--service is required");

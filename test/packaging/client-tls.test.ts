@@ -5,8 +5,8 @@ import { type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { connect, createServer, type TLSSocket } from "node:tls";
 import { parseClientCommandLine } from "../../scripts/client-tls.ts";
+import { ArgumentError } from "../../scripts/command-line.ts";
 import {
-  ArgumentError,
   issueClientCertificate,
   type IssuedCertificate,
   issueServerCertificate,

@@ -7,7 +7,8 @@ import { test } from "node:test";
 import { connect, createServer } from "node:tls";
 import { load } from "js-yaml";
 import { applyPatch, type Operation } from "rfc6902";
-import { ArgumentError, issueServerCertificate } from "../../scripts/tls-certificates.ts";
+import { ArgumentError } from "../../scripts/command-line.ts";
+import { issueServerCertificate } from "../../scripts/tls-certificates.ts";
 import { caBundlePatchYaml, parseCommandLine, secretYaml, serviceDnsNames } from "../../scripts/webhook-tls.ts";
 import { type Deployment, manifestsFolder, onlyOne, readManifests, render } from "../manifests/manifest-files.ts";
 
