@@ -8,6 +8,11 @@ import { accept, reject, scalar, type ValueType } from "./value-type.ts";
 /** Longer values are mistakes (a whole file pasted in); a path has at most 4,096 characters on Linux. */
 const textLengthMax = 4096;
 
+/** Each as the value is read, and as the JSON Schema has it. */
+const printablePattern = String.raw`^[^\u0000-\u001f\u007f]*$`;
+const wholePattern = "^[+-]?(0|[1-9][0-9]{0,14})$";
+const decimalPattern = String.raw`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`;
+
 /** YAML takes 007 and true for other things than strings; the file is read so that they are what was written. */
 const scalarTypes = ["string", "number", "boolean", "null"];
 
@@ -23,10 +28,10 @@ export function text(
     kind: "string",
     placeholder,
     allowed: rule.allowed,
-    schema: { type: scalarTypes, maxLength: textLengthMax, pattern: "^[^\\u0000-\\u001f\\u007f]*$" },
+    schema: { type: scalarTypes, maxLength: textLengthMax, pattern: printablePattern },
     parseText(value) {
       if (value.length > textLengthMax) return reject(`is longer than ${textLengthMax} characters`);
-      if (/[\u0000-\u001f\u007f]/.test(value)) return reject("contains control characters");
+      if (!new RegExp(printablePattern).test(value)) return reject("contains control characters");
       const problem = rule.problemOf(value);
       return problem === undefined ? accept(value) : reject(problem);
     },
@@ -65,10 +70,10 @@ export function int(range: { readonly min: number; readonly max: number }, kind 
       type: ["integer", "string"],
       minimum: range.min,
       maximum: range.max,
-      pattern: "^[+-]?(0|[1-9][0-9]{0,14})$",
+      pattern: wholePattern,
     },
     parseText(text) {
-      if (!/^[+-]?(0|[1-9]\d{0,14})$/.test(text)) return reject("is not a whole number in decimal notation");
+      if (!new RegExp(wholePattern).test(text)) return reject("is not a whole number in decimal notation");
       const value = Number(text);
       if (value < range.min || value > range.max) return reject("is out of range");
       return accept(value === 0 ? 0 : value);
@@ -100,10 +105,10 @@ export function float(range: {
       type: ["number", "string"],
       [range.minExcluded === true ? "exclusiveMinimum" : "minimum"]: range.min,
       maximum: range.max,
-      pattern: "^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$",
+      pattern: decimalPattern,
     },
     parseText(text) {
-      if (text.length > 40 || !/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return reject("is not a number");
+      if (text.length > 40 || !new RegExp(decimalPattern).test(text)) return reject("is not a number");
       const value = Number(text);
       const isTooLow = range.minExcluded === true ? value <= range.min : value < range.min;
       return isTooLow || value > range.max ? reject("is out of range") : accept(value === 0 ? 0 : value);
