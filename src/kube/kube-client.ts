@@ -159,6 +159,11 @@ export interface Resource {
   readonly resource: string;
 }
 
+/** As kubectl takes it: "pods", "deployments.apps". */
+export function resourceText({ group, resource }: Pick<Resource, "group" | "resource">): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
 /**
  * Builds /api/v1/… or /apis/…; names are encoded. No namespace = all namespaces (or a cluster-scoped object when a name
  * is given).

@@ -6,7 +6,7 @@ import { asList, fieldsOf } from "../api/json.ts";
 import { parseTime } from "../api/micro-time.ts";
 import { finalizer, sourceLabels } from "../api/v1alpha1/names.ts";
 import { type ObjectMeta } from "../api/v1alpha1/pod-protector.ts";
-import { type KubeClient, type Resource } from "../kube/kube-client.ts";
+import { type KubeClient, type Resource, resourceText } from "../kube/kube-client.ts";
 import { listAll } from "../kube/watch/index.ts";
 import { type EpochMicros } from "../util/clock.ts";
 import { sourceKinds } from "./index.ts";
@@ -92,11 +92,6 @@ export async function listWaiting(
   return found;
 }
 
-/** As kubectl takes it: "deployments.apps". */
-export function resourceText({ resource: { group, resource } }: GuardedKind): string {
-  return group === "" ? resource : `${resource}.${group}`;
-}
-
 /** Takes off our finalizer and no other; fails when the list of finalizers has changed. For a shell. */
 export function finalizerCommand(workload: WaitingWorkload): string {
   const { namespace, name, finalizerIndex } = workload;
@@ -105,5 +100,5 @@ export function finalizerCommand(workload: WaitingWorkload): string {
     { op: "test", path, value: finalizer },
     { op: "remove", path },
   ]);
-  return `kubectl -n ${namespace} patch ${resourceText(workload)} ${name} --type=json -p='${patch}'`;
+  return `kubectl -n ${namespace} patch ${resourceText(workload.resource)} ${name} --type=json -p='${patch}'`;
 }

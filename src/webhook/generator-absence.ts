@@ -6,13 +6,12 @@
 import { type CellLeases } from "../kube/cell-leases/index.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer } from "../kube/informer.ts";
-import { isKubeError, type KubeClient } from "../kube/kube-client.ts";
+import { isKubeError, type KubeClient, resourceText } from "../kube/kube-client.ts";
 import {
   finalizerCommand,
   type GuardedKind,
   guardedKinds,
   listWaiting,
-  resourceText,
   type WaitingWorkload,
 } from "../sources/waiting-deletions.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
@@ -114,7 +113,7 @@ export class GeneratorAbsence {
       core: { name: core, client, namespace },
       logger,
     } = this.#options;
-    const resource = resourceText(kind);
+    const resource = resourceText(kind.resource);
     try {
       return await listWaiting(client, kind, namespace, signal);
     } catch (error) {

@@ -2,7 +2,7 @@
  * Reads of a command: a failure becomes one line for people, and the command goes on with what it may read. A right
  * that is missing is named, with what to ask for.
  */
-import { isKubeError, type KubeError, type Resource } from "../../kube/kube-client.ts";
+import { isKubeError, type KubeError, type Resource, resourceText } from "../../kube/kube-client.ts";
 import { printable } from "../../util/printable.ts";
 
 /** What is asked of a cluster. */
@@ -53,7 +53,7 @@ function whatIsAsked(access: Access): string {
 }
 
 /** `leases.coordination.k8s.io`. */
-function resourceOf({ resource: { group, resource }, subresource }: Access): string {
-  const plain = group === "" ? resource : `${resource}.${group}`;
+function resourceOf({ resource, subresource }: Access): string {
+  const plain = resourceText(resource);
   return subresource === undefined ? plain : `${plain}/${subresource}`;
 }
