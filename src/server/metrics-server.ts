@@ -1,7 +1,7 @@
 /**
  * The routes of the metrics server: the same text on every path, as upstream's. Only a browser that opens `/` is led
- * on: no scraper asks for text/html. Whoever asks while a scrape is under
- * way gets that one, since anyone may ask at any rate.
+ * on: no scraper asks for text/html. Whoever asks while a scrape is under way gets that one, since anyone may ask at
+ * any rate.
  */
 import { Hono } from "hono";
 import { type MetricsRegistry } from "../observability/metrics.ts";

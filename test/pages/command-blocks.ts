@@ -4,8 +4,7 @@
  *     ```sh run                            test/e2e/cases/pages.ts runs it on a guarded fleet
  *     ```sh not run here: needs a registry nobody here runs it, and why
  */
-import { readdirSync, readFileSync } from "node:fs";
-import path from "node:path";
+import { readPages } from "./pages.ts";
 
 export type Mark = { readonly kind: "run" } | { readonly kind: "not-run"; readonly reason: string };
 
@@ -19,7 +18,6 @@ export interface CommandBlock {
   readonly mark: Mark | undefined;
 }
 
-const root = path.join(import.meta.dirname, "../..");
 const opening = /^\s*```(?:sh|bash|shell|console)\b(.*)$/;
 const closing = /^\s*```\s*$/;
 
@@ -49,9 +47,5 @@ function markOf(said: string): Mark | undefined {
 
 /** Those of README.md and of all pages below docs. */
 export function allCommandBlocks(): readonly CommandBlock[] {
-  const pages = readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => path.join("docs", name))
-    .sort();
-  return ["README.md", ...pages].flatMap((file) => commandBlocksOf(file, readFileSync(path.join(root, file), "utf8")));
+  return readPages().flatMap(({ file, text }) => commandBlocksOf(file, text));
 }

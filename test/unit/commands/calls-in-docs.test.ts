@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
+import { readPages } from "../../pages/pages.ts";
 import { createFleet } from "./support/fleet.ts";
-
-const root = path.join(import.meta.dirname, "../../..");
 
 /** Calls of a command in the pages: in a line of their own, or between backquotes. */
 function callsIn(text: string): readonly (readonly string[])[] {
@@ -13,21 +10,16 @@ function callsIn(text: string): readonly (readonly string[])[] {
   );
 }
 
-function pages(): readonly string[] {
-  const names = readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" });
-  return ["README.md", ...names.filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
-}
-
 test("every call of a command in the pages is one that the program takes", async (t) => {
   const fleet = await createFleet();
   t.mock.method(console, "info", () => {});
   let found = 0;
-  for (const page of pages()) {
-    for (const call of callsIn(readFileSync(path.join(root, page), "utf8"))) {
+  for (const { file, text } of readPages()) {
+    for (const call of callsIn(text)) {
       const { exitCode, problem = "" } = await fleet.run(...call, "--help");
       // Such as a name of a process or a file.
       if (problem.startsWith("unknown command")) continue;
-      assert.deepEqual([exitCode, problem], [0, ""], `${page}: podseidon ${call.join(" ")}`);
+      assert.deepEqual([exitCode, problem], [0, ""], `${file}: podseidon ${call.join(" ")}`);
       found += 1;
     }
   }
