@@ -62,7 +62,7 @@ import { ProcessSet } from "../../scripts/child-processes.ts";
 import { type ClusterOptions } from "./cluster.ts";
 import { ClusterPool } from "./cluster-pool.ts";
 import { defaultControllers } from "./control-plane.ts";
-import { type E2eCase, runCases } from "./runner.ts";
+import { type E2eCase, failures, runCases } from "./runner.ts";
 
 const cases: readonly E2eCase[] = [
   ...harnessCases,
@@ -175,6 +175,7 @@ async function main(): Promise<number> {
   for (const { name, startMs, memoryBytes } of pool.figures()) {
     print(`cluster ${name}: started in ${startMs} ms, ${Math.round(memoryBytes / 1e6)} MB`);
   }
+  for (const line of failures(results)) print(line);
   const failed = results.filter(({ passed }) => !passed).length;
   if (failed > 0 || values.keep) print(`The logs are in ${directory}`);
   else rmSync(directory, { recursive: true, force: true });

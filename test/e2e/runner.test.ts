@@ -7,7 +7,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { ProcessSet } from "../../scripts/child-processes.ts";
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
 import { ClusterPool } from "./cluster-pool.ts";
-import { type CaseContext, type CaseResult, type E2eCase, type Figures, runCases } from "./runner.ts";
+import { type CaseContext, type CaseResult, type E2eCase, type Figures, failures, runCases } from "./runner.ts";
 
 let directory = "";
 beforeEach(() => {
@@ -64,6 +64,15 @@ test("a case that throws fails alone", async () => {
     [false, true],
   );
   assert.match(lines[1] ?? "", /it is broken/);
+});
+
+test("the end of the output names each case that failed and why, without its logs", async () => {
+  const { results } = await run(passes, async () => assert.fail("it is broken"));
+  const logged = results.map((one) => ({ ...one, error: `${one.error}\n--- worker (running), worker.log\n{}` }));
+  const [name, reason = "", ...more] = failures(logged);
+  assert.deepEqual([name, more], ["FAILED: case 2", []]);
+  assert.match(reason, /it is broken/);
+  assert.doesNotMatch(reason, /worker\.log/);
 });
 
 test("a promise that fails while nobody waits for it fails its case at once, with the reason, and alone", async () => {

@@ -70,6 +70,7 @@ export interface RunnerOptions {
 
 const cleanupLimitMs = 30_000;
 const logTailLines = 20;
+const reasonLines = 6;
 /** What the program under test ends with after a bug (EX_SOFTWARE); no case asks for that. */
 const crashCode = 70;
 
@@ -189,6 +190,19 @@ function logTail(one: ManagedProcess): string {
   const state = exit === undefined ? "running" : `ended with ${exit.code ?? exit.signal}`;
   const tail = one.log().trimEnd().split("\n").slice(-logTailLines).join("\n");
   return `--- ${one.name} (${state}), ${one.logFile}\n${tail}`;
+}
+
+/**
+ * The cases that failed, each with the first lines of its reason, for the end of the output: of a long run often only
+ * the end is kept.
+ */
+export function failures(results: readonly CaseResult[]): readonly string[] {
+  return results
+    .filter(({ passed }) => !passed)
+    .flatMap(({ name, error = "" }) => {
+      const [reason = ""] = error.split("\n--- ");
+      return [`FAILED: ${name}`, indent(reason.split("\n").slice(0, reasonLines).join("\n"))];
+    });
 }
 
 function printed(figures: Figures): string {
