@@ -14,7 +14,7 @@ export interface Letter {
 /** A set of letters as their numbers, ascending and distinct. */
 export type Word = readonly number[];
 
-interface Counted {
+interface Counted extends Letter {
   readonly number: number;
   /** How many words use the letter. */
   uses: number;
@@ -28,24 +28,23 @@ interface KeyLetters {
 /** Numbers letters and counts their uses; a letter is freed with its last use. */
 export class Alphabet {
   readonly #keys = new Map<string, KeyLetters>();
+  readonly #letters = new Map<number, Counted>();
   /** Never reused: 2^53 letters outlast every process. */
   #nextNumber = 0;
 
-  /** The word of `letters`, which must be distinct. Each call needs a `release` of the same letters. */
+  /** The word of `letters`, which must be distinct. Each call needs a `release` of the word. */
   acquire(letters: readonly Letter[]): Word {
-    return letters.map((letter) => this.#use(letter)).sort((a, b) => a - b);
+    return ascending(letters.map((letter) => this.#use(letter)));
   }
 
-  /** Gives back one use of each letter. */
-  release(letters: readonly Letter[]): void {
-    for (const { key, value } of letters) {
-      const entry = this.#keys.get(key);
-      const counted = value === undefined ? entry?.exists : entry?.values.get(value);
-      assert(entry !== undefined && counted !== undefined, "released a letter that is not in use");
+  /** Gives back one use of each letter of `word`. */
+  release(word: Word): void {
+    for (const number of word) {
+      const counted = this.#letters.get(number);
+      assert(counted !== undefined, "released a letter that is not in use");
       if (--counted.uses > 0) continue;
-      if (value === undefined) entry.exists = undefined;
-      else entry.values.delete(value);
-      if (entry.exists === undefined && entry.values.size === 0) this.#keys.delete(key);
+      this.#letters.delete(number);
+      this.#forget(counted);
     }
   }
 
@@ -59,7 +58,7 @@ export class Alphabet {
       const counted = entry.values.get(labels[key]!);
       if (counted !== undefined) word.push(counted.number);
     }
-    return word.sort((a, b) => a - b);
+    return ascending(word);
   }
 
   #use({ key, value }: Letter): number {
@@ -70,11 +69,36 @@ export class Alphabet {
     }
     let counted = value === undefined ? entry.exists : entry.values.get(value);
     if (counted === undefined) {
-      counted = { number: this.#nextNumber++, uses: 0 };
+      counted = { key, value, number: this.#nextNumber++, uses: 0 };
+      this.#letters.set(counted.number, counted);
       if (value === undefined) entry.exists = counted;
       else entry.values.set(value, counted);
     }
     counted.uses++;
     return counted.number;
   }
+
+  #forget({ key, value }: Letter): void {
+    const entry = this.#keys.get(key)!;
+    if (value === undefined) entry.exists = undefined;
+    else entry.values.delete(value);
+    if (entry.exists === undefined && entry.values.size === 0) this.#keys.delete(key);
+  }
+}
+
+/**
+ * Sorts `numbers` in place, by insertion: words are short, and `Array.prototype.sort` with a comparison takes longer
+ * than the whole query of an index.
+ */
+function ascending(numbers: number[]): number[] {
+  for (let end = 1; end < numbers.length; end++) {
+    const number = numbers[end]!;
+    let place = end;
+    while (place > 0 && numbers[place - 1]! > number) {
+      numbers[place] = numbers[place - 1]!;
+      place--;
+    }
+    numbers[place] = number;
+  }
+  return numbers;
 }

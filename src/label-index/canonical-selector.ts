@@ -12,7 +12,9 @@ import { assertNever } from "../util/assert.ts";
 
 /** Everything that a selector requires of one key. The sets iterate in ascending order. */
 export type KeyRequirement =
-  /** Present with one of `values`, of which there is at least one. */
+  /** Present with this value. Nearly all selectors are made of these. */
+  | { readonly kind: "is"; readonly key: string; readonly value: string }
+  /** Present with one of `values`, of which there are at least two. */
   | { readonly kind: "in"; readonly key: string; readonly values: ReadonlySet<string> }
   /** Present with any value but `except`, which may be empty. */
   | { readonly kind: "exists"; readonly key: string; readonly except: ReadonlySet<string> }
@@ -37,14 +39,21 @@ export type SelectorResult =
  * matches no pod.
  */
 export function compileSelector(selector: LabelSelector): SelectorResult {
+  const { matchLabels = {}, matchExpressions } = selector;
+  if (matchExpressions === undefined || matchExpressions.length === 0) {
+    // A map has each key once, so there is nothing to intersect.
+    const keys = Object.keys(matchLabels).sort();
+    const requirements = keys.map((key): KeyRequirement => ({ kind: "is", key, value: matchLabels[key]! }));
+    return { ok: true, selector: { kind: "requirements", requirements } };
+  }
   const demands = new Map<string, KeyDemand>();
   const demandOn = (key: string): KeyDemand => {
     const demand = demands.get(key) ?? { mustExist: false, mustBeAbsent: false, allowed: undefined, denied: new Set() };
     demands.set(key, demand);
     return demand;
   };
-  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) allowOnly(demandOn(key), [value]);
-  for (const requirement of selector.matchExpressions ?? []) {
+  for (const [key, value] of Object.entries(matchLabels)) allowOnly(demandOn(key), [value]);
+  for (const requirement of matchExpressions) {
     const reason = addRequirement(demandOn(requirement.key), requirement);
     if (reason !== undefined) return { ok: false, reason: `key ${JSON.stringify(requirement.key)}: ${reason}` };
   }
@@ -116,8 +125,9 @@ function allowOnly(demand: KeyDemand, values: readonly string[]): void {
 function conclude(key: string, { mustExist, mustBeAbsent, allowed, denied }: KeyDemand): KeyRequirement | undefined {
   if (mustBeAbsent) return mustExist ? undefined : { kind: "absent", key };
   if (allowed !== undefined) {
-    const values = [...allowed].filter((value) => !denied.has(value));
-    return values.length === 0 ? undefined : { kind: "in", key, values: sorted(values) };
+    const [value, ...others] = [...allowed].filter((one) => !denied.has(one));
+    if (value === undefined) return undefined;
+    return others.length === 0 ? { kind: "is", key, value } : { kind: "in", key, values: sorted([value, ...others]) };
   }
   return mustExist ? { kind: "exists", key, except: sorted(denied) } : { kind: "notIn", key, values: sorted(denied) };
 }
@@ -126,6 +136,8 @@ function holds(requirement: KeyRequirement, labels: Labels): boolean {
   // Only own properties are labels: "constructor" and "valueOf" are valid label keys that every object inherits.
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.kind) {
+    case "is":
+      return value === requirement.value;
     case "in":
       return value !== undefined && requirement.values.has(value);
     case "exists":
@@ -142,6 +154,8 @@ function holds(requirement: KeyRequirement, labels: Labels): boolean {
 function formatRequirement(requirement: KeyRequirement): string {
   const key = quoteUnlessPlain(requirement.key);
   switch (requirement.kind) {
+    case "is":
+      return `${key} in ${formatValues([requirement.value])}`;
     case "in":
       return `${key} in ${formatValues(requirement.values)}`;
     case "exists":
@@ -155,7 +169,7 @@ function formatRequirement(requirement: KeyRequirement): string {
   }
 }
 
-function formatValues(values: ReadonlySet<string>): string {
+function formatValues(values: Iterable<string>): string {
   return `(${[...values].map(quoteUnlessPlain).join(",")})`;
 }
 

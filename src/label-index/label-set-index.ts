@@ -21,9 +21,10 @@ interface SharedLabels {
   readonly names: Set<string>;
 }
 
-/** The label sets that have a key, all and by value. */
+/** The label sets that have a key, by its value. */
 interface Postings {
-  readonly all: Set<SharedLabels>;
+  /** How many they are. */
+  count: number;
   readonly byValue: Map<string, Set<SharedLabels>>;
 }
 
@@ -49,13 +50,12 @@ export function createLabelSetIndex(): LabelSetIndex {
 
   return {
     track(name, labels) {
-      const entries = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
-      const text = JSON.stringify(entries);
+      const text = textOf(labels);
       if (sharedByName.get(name)?.text === text) return;
       untrack(name);
       let shared = sharedByText.get(text);
       if (shared === undefined) {
-        shared = { text, labels: Object.fromEntries(entries), names: new Set() };
+        shared = { text, labels: { ...labels }, names: new Set() };
         sharedByText.set(text, shared);
         addPostings(postingsByKey, shared);
       }
@@ -83,6 +83,16 @@ export function createLabelSetIndex(): LabelSetIndex {
   };
 }
 
+/** Lengths keep apart what would otherwise read the same. */
+function textOf(labels: Labels): string {
+  let text = "";
+  for (const key of Object.keys(labels).sort()) {
+    const value = labels[key]!;
+    text += `${key.length}:${key}${value.length}:${value}`;
+  }
+  return text;
+}
+
 /** The fewest candidates that one requirement leaves; undefined when no requirement is positive. */
 function candidates(
   requirements: readonly KeyRequirement[],
@@ -91,30 +101,43 @@ function candidates(
   let best: Candidates | undefined;
   let bestCount = Infinity;
   for (const requirement of requirements) {
-    if (requirement.kind !== "in" && requirement.kind !== "exists") continue;
+    if (requirement.kind === "notIn" || requirement.kind === "absent") continue;
     const postings = postingsByKey.get(requirement.key);
     if (postings === undefined) return [];
-    // One label set has one value of the key, so the lists of different values never share a member.
-    const lists =
-      requirement.kind === "exists"
-        ? [postings.all]
-        : Array.from(requirement.values, (value) => postings.byValue.get(value)).filter((list) => list !== undefined);
-    const count = lists.reduce((sum, list) => sum + list.size, 0);
+    const count = countOf(requirement, postings);
     if (count >= bestCount) continue;
-    best = lists;
+    best = listsOf(requirement, postings);
     bestCount = count;
   }
   return best;
 }
 
+type PositiveRequirement = KeyRequirement & { readonly kind: "is" | "in" | "exists" };
+
+function countOf(requirement: PositiveRequirement, { count, byValue }: Postings): number {
+  if (requirement.kind === "exists") return count;
+  if (requirement.kind === "is") return byValue.get(requirement.value)?.size ?? 0;
+  let sum = 0;
+  for (const value of requirement.values) sum += byValue.get(value)?.size ?? 0;
+  return sum;
+}
+
+/** One label set has one value of the key, so the lists of different values never share a member. */
+function listsOf(requirement: PositiveRequirement, { byValue }: Postings): Candidates {
+  if (requirement.kind === "exists") return [...byValue.values()];
+  const values = requirement.kind === "is" ? [requirement.value] : [...requirement.values];
+  return values.map((value) => byValue.get(value) ?? []);
+}
+
 function addPostings(postingsByKey: Map<string, Postings>, shared: SharedLabels): void {
-  for (const [key, value] of Object.entries(shared.labels)) {
+  for (const key of Object.keys(shared.labels)) {
+    const value = shared.labels[key]!;
     let postings = postingsByKey.get(key);
     if (postings === undefined) {
-      postings = { all: new Set(), byValue: new Map() };
+      postings = { count: 0, byValue: new Map() };
       postingsByKey.set(key, postings);
     }
-    postings.all.add(shared);
+    postings.count++;
     const list = postings.byValue.get(value);
     if (list === undefined) postings.byValue.set(value, new Set([shared]));
     else list.add(shared);
@@ -122,12 +145,13 @@ function addPostings(postingsByKey: Map<string, Postings>, shared: SharedLabels)
 }
 
 function removePostings(postingsByKey: Map<string, Postings>, shared: SharedLabels): void {
-  for (const [key, value] of Object.entries(shared.labels)) {
+  for (const key of Object.keys(shared.labels)) {
+    const value = shared.labels[key]!;
     const postings = postingsByKey.get(key)!;
-    postings.all.delete(shared);
+    postings.count--;
     const list = postings.byValue.get(value)!;
     list.delete(shared);
     if (list.size === 0) postings.byValue.delete(value);
-    if (postings.all.size === 0) postingsByKey.delete(key);
+    if (postings.count === 0) postingsByKey.delete(key);
   }
 }

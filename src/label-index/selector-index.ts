@@ -9,7 +9,7 @@
 import { type Labels } from "../api/pod.ts";
 import { type LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import { Alphabet, type Letter, type Word } from "./alphabet.ts";
-import { compileSelector, matches, type CompiledSelector } from "./canonical-selector.ts";
+import { compileSelector, matches, type CompiledSelector, type KeyRequirement } from "./canonical-selector.ts";
 import { type LabelIndex } from "./label-index.ts";
 import { SetTrie } from "./set-trie.ts";
 
@@ -50,8 +50,10 @@ export function createSelectorIndex(): SelectorIndex {
     const entry = entries.get(name);
     if (entry === undefined) return false;
     entries.delete(name);
-    for (const word of entry.words) trie.delete(word, entry);
-    for (const letters of wordsOf(entry.selector)) alphabet.release(letters);
+    for (const word of entry.words) {
+      trie.delete(word, entry);
+      alphabet.release(word);
+    }
     return true;
   }
 
@@ -86,34 +88,43 @@ export function createSelectorIndex(): SelectorIndex {
 /** The words of a selector; none when it matches nothing. */
 function wordsOf(selector: CompiledSelector): readonly (readonly Letter[])[] {
   if (selector.kind === "nothing") return [];
-  let words: readonly (readonly Letter[])[] = [[]];
-  let letterCount = 0;
-  for (const choices of lettersByKey(selector)) {
-    if (letterCount++ === wordLettersMax) break;
-    words = words.flatMap((word) => choices.map((letter) => word.concat(letter)));
+  const { common, choices } = lettersOf(selector);
+  let words: readonly (readonly Letter[])[] = [
+    common.length > wordLettersMax ? common.slice(0, wordLettersMax) : common,
+  ];
+  for (const letters of choices.slice(0, Math.max(0, wordLettersMax - common.length))) {
+    words = words.flatMap((word) => letters.map((letter) => word.concat(letter)));
   }
   return words;
 }
 
+interface SelectorLetters {
+  /** Letters that every matching label set has. */
+  readonly common: Letter[];
+  /** Lists of letters; of each, every matching label set has exactly one. */
+  readonly choices: Letter[][];
+}
+
 /**
- * For each key with a positive requirement the letters of which a matching label set has exactly one, the most telling
- * first: values before mere existence, short lists before long ones. The product of their numbers is at most
- * `wordsMax`.
+ * A letter or a list of letters for each key with a positive requirement, the most telling first: values before mere
+ * existence, short lists before long ones. The product of the lists' lengths is at most `wordsMax`.
  */
-function lettersByKey(selector: CompiledSelector & { readonly kind: "requirements" }): Letter[][] {
-  const lists: Letter[][] = [];
-  const keys: Letter[][] = [];
+function lettersOf({ requirements }: CompiledSelector & { readonly kind: "requirements" }): SelectorLetters {
+  const common: Letter[] = [];
+  const existing: Letter[] = [];
+  const lists: (KeyRequirement & { readonly kind: "in" })[] = [];
+  for (const requirement of requirements) {
+    if (requirement.kind === "is") common.push(requirement);
+    else if (requirement.kind === "exists") existing.push({ key: requirement.key, value: undefined });
+    else if (requirement.kind === "in") lists.push(requirement);
+  }
+  const choices: Letter[][] = [];
   let wordCount = 1;
-  const inBySize = selector.requirements
-    .filter((requirement) => requirement.kind === "in")
-    .sort((a, b) => a.values.size - b.values.size);
-  for (const { key, values } of inBySize) {
+  for (const { key, values } of lists.sort((a, b) => a.values.size - b.values.size)) {
     wordCount *= values.size;
-    if (wordCount <= wordsMax) lists.push(Array.from(values, (value) => ({ key, value })));
-    else keys.push([{ key, value: undefined }]);
+    if (wordCount <= wordsMax) choices.push(Array.from(values, (value) => ({ key, value })));
+    else existing.push({ key, value: undefined });
   }
-  for (const requirement of selector.requirements) {
-    if (requirement.kind === "exists") keys.push([{ key: requirement.key, value: undefined }]);
-  }
-  return [...lists, ...keys];
+  common.push(...existing);
+  return { common, choices };
 }

@@ -6,14 +6,16 @@
 import { assert } from "../util/assert.ts";
 import { type Word } from "./alphabet.ts";
 
+/** Most words have one item, so a Set is made for the others only. */
 interface Node<Item> {
   children: Map<number, Node<Item>> | undefined;
-  items: Set<Item> | undefined;
+  item: Item | undefined;
+  others: Set<Item> | undefined;
 }
 
 /** An item may be under several words; each word holds it at most once. */
-export class SetTrie<Item> {
-  readonly #root: Node<Item> = { children: undefined, items: undefined };
+export class SetTrie<Item extends object | string> {
+  readonly #root = emptyNode<Item>();
 
   add(word: Word, item: Item): void {
     let node = this.#root;
@@ -21,13 +23,13 @@ export class SetTrie<Item> {
       node.children ??= new Map();
       let child = node.children.get(letter);
       if (child === undefined) {
-        child = { children: undefined, items: undefined };
+        child = emptyNode();
         node.children.set(letter, child);
       }
       node = child;
     }
-    node.items ??= new Set();
-    node.items.add(item);
+    if (node.item === undefined) node.item = item;
+    else if (node.item !== item) (node.others ??= new Set()).add(item);
   }
 
   /** Removes an item that was added under `word`, and the nodes that are no longer needed. */
@@ -39,8 +41,7 @@ export class SetTrie<Item> {
       path.push(child);
     }
     const last = path.at(-1)!;
-    assert(last.items?.delete(item) === true, "deleted an item that is not in the trie");
-    if (last.items.size === 0) last.items = undefined;
+    removeItem(last, item);
     for (let depth = word.length; depth > 0 && isEmpty(path[depth]!); depth--) {
       const parent = path[depth - 1]!;
       parent.children!.delete(word[depth - 1]!);
@@ -59,7 +60,8 @@ export class SetTrie<Item> {
 
 /** False = `visit` has ended it. */
 function visitSubsetsFrom<Item>(node: Node<Item>, word: Word, from: number, visit: (item: Item) => boolean): boolean {
-  if (node.items !== undefined) for (const item of node.items) if (!visit(item)) return false;
+  if (node.item !== undefined && !visit(node.item)) return false;
+  if (node.others !== undefined) for (const item of node.others) if (!visit(item)) return false;
   if (node.children === undefined) return true;
   for (let index = from; index < word.length; index++) {
     const child = node.children.get(word[index]!);
@@ -68,6 +70,22 @@ function visitSubsetsFrom<Item>(node: Node<Item>, word: Word, from: number, visi
   return true;
 }
 
+function emptyNode<Item>(): Node<Item> {
+  return { children: undefined, item: undefined, others: undefined };
+}
+
 function isEmpty<Item>(node: Node<Item>): boolean {
-  return node.children === undefined && node.items === undefined;
+  return node.children === undefined && node.item === undefined;
+}
+
+/** A node with others has an item too. */
+function removeItem<Item>(node: Node<Item>, item: Item): void {
+  if (node.item !== item) {
+    assert(node.others?.delete(item) === true, "deleted an item that is not in the trie");
+  } else {
+    const [next] = node.others ?? [];
+    node.item = next;
+    if (next !== undefined) node.others!.delete(next);
+  }
+  if (node.others?.size === 0) node.others = undefined;
 }

@@ -15,6 +15,7 @@ import { measureFreshCounts } from "./fresh-counts.ts";
 import { measureHandshakes } from "./handshakes.ts";
 import { measureHotProtector, measureReplicas } from "./hot-protector.ts";
 import { measureIndexes } from "./indexes.ts";
+import { measureIndexSizes } from "./index-sizes.ts";
 import { measureFairness, measureManyProtectors } from "./many-protectors.ts";
 import { measurePodLists } from "./pod-lists.ts";
 import { RealCore } from "./real-core.ts";
@@ -33,7 +34,7 @@ const turnsDefault = 3;
 
 /** In the order of the table. Those of `overRealCore` and `withControllers` need kube-apiserver and etcd. */
 const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
-  indexes: measureIndexes,
+  indexes: (say) => [...measureIndexes(say), ...measureIndexSizes(say)],
   fresh: measureFreshCounts,
   reviews: measureReviews,
   transport: measureTransport,
