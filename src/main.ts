@@ -197,7 +197,9 @@ async function compose(config: Config, logger: Logger, observability: Observabil
     createProfiles(config.pprof, { clock, createServer: (options) => createServer({ ...options, ...limits }) }),
   ];
   for (const role of config.roles)
-    components.push(...(await createRole(role, { ...shared, productVersion, health, clients, createServer })));
+    components.push(
+      ...(await createRole(role, { ...shared, productVersion, health, clients, createServer, isWarmedUp: true })),
+    );
   // The last to start: by then the certificates are in use, and who is to be told is there.
   components.push(certificates);
   return { components, health };

@@ -61,6 +61,8 @@ export interface Runtime {
   readonly certificates?: RuntimeCertificates;
   /** Default: those of production. */
   readonly limits?: Limits;
+  /** Made-up reviews come before a webhook is ready. Not where time is simulated: only a compiler has use for them. */
+  readonly isWarmedUp?: boolean;
   /** Opens the listeners of a server: sockets in production, an entry of its network in the simulation. */
   readonly createServer: (options: ServerOptions) => Component & Pick<ServerComponent, "disableKeepAlive">;
 }

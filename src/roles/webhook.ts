@@ -42,31 +42,10 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const config = runtime.config.webhook;
   const logger = runtime.logger.with({ role: "webhook" });
   warnOfSettings(runtime, logger);
-  const { policies } = config.coreUnavailable;
   const connected = await connectCores(runtime);
   const cores = connected.map((core) => ofCore(runtime, core, logger));
-  const { fetch, unreadyReasons, overloadReason, ...handler } = webhook.createWebhook({
-    ...runtime,
-    ...config,
-    stateNamespace: runtime.config.cells.leaseNamespace,
-    logger,
-    cores,
-    workers: await connectWorkers(runtime, config.workerClientProvider),
-    coreUnavailable: {
-      replicas: config.coreUnavailable.replicas,
-      isUnreadyWhenSilent: (core) => policies.get(core) !== "last-known",
-      isLastKnownAllowed: webhook.lastKnownAllowedBy(
-        policies,
-        new Map(cores.map(({ name, namespaces: labelled }) => [name, labelled])),
-      ),
-    },
-    ...recordersByCore(cores),
-    requiresPodName: (cellID) =>
-      config.requiresPodName.when === "always" ||
-      (config.requiresPodName.when === "by-cell" && config.requiresPodName.byCellFilter.has(cellID)),
-    history: runtime.config.history,
-    historyLimits: runtime.limits?.history,
-  });
+  const options = optionsOf(runtime, cores, await connectWorkers(runtime, config.workerClientProvider), logger);
+  const { fetch, unreadyReasons, overloadReason, ...handler } = webhook.createWebhook(options);
 
   tellWhenSynced(cores, logger);
   const informers = cores.map(({ name, informer, namespaces: labelled, closeEvents, cells, absence }) => {
@@ -96,7 +75,14 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   tellOfCertificates(runtime, cores);
   return [
     ...informers,
-    { name: "webhook-handler", start: async () => {}, stop: () => handler.drain() },
+    {
+      name: "webhook-handler",
+      // While the lists of the informers arrive.
+      start: async () => {
+        if (runtime.isWarmedUp === true) logger.verbose(2, "Warmed up", { ...(await webhook.warmUp(options)) });
+      },
+      stop: () => handler.drain(),
+    },
     {
       name: "webhook",
       start: () => server.start(),
@@ -108,6 +94,37 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
       },
     },
   ];
+}
+
+function optionsOf(
+  runtime: Runtime,
+  cores: readonly ReturnType<typeof ofCore>[],
+  workers: webhook.WorkerClients,
+  logger: Logger,
+): webhook.WebhookOptions {
+  const config = runtime.config.webhook;
+  const { policies, replicas } = config.coreUnavailable;
+  const { when, byCellFilter } = config.requiresPodName;
+  return {
+    ...runtime,
+    ...config,
+    stateNamespace: runtime.config.cells.leaseNamespace,
+    logger,
+    cores,
+    workers,
+    coreUnavailable: {
+      replicas,
+      isUnreadyWhenSilent: (core) => policies.get(core) !== "last-known",
+      isLastKnownAllowed: webhook.lastKnownAllowedBy(
+        policies,
+        new Map(cores.map(({ name, namespaces: labelled }) => [name, labelled])),
+      ),
+    },
+    ...recordersByCore(cores),
+    requiresPodName: (cellID) => when === "always" || (when === "by-cell" && byCellFilter.has(cellID)),
+    history: runtime.config.history,
+    historyLimits: runtime.limits?.history,
+  };
 }
 
 function warnOfSettings({ config, metrics }: Runtime, logger: Logger): void {
