@@ -89,7 +89,9 @@ async function round(
   const attempts = { delete: [] as DeletionAttempt[], evict: [] as DeletionAttempt[] };
   for (const [index, name] of names.entries()) {
     const how = index < replicas - 3 ? "delete" : "evict";
-    const once = { namespace, names: [name], concurrency: 1, how, gracePeriodSeconds: 0 } as const;
+    // With the pod's own grace period, so that each is reviewed once (docs/kubernetes.md#deletes). Without one, the
+    // second review may carry the pod as it was, when its deletion has been counted already, and be reported too.
+    const once = { namespace, names: [name], concurrency: 1, how } as const;
     attempts[how].push(...(await deletePods(workerAdmin, once)));
     await fleet.waitSettled(protectorName, 60 * second);
   }
