@@ -25,19 +25,23 @@ function run(...cases: readonly E2eCase["run"][]): Promise<Outcome> {
   return runAll(cases.map((one, index) => ({ name: `case ${index + 1}`, timeLimitMs: 60_000, run: one })));
 }
 
-async function runAll(cases: readonly E2eCase[], onDiscard = () => {}): Promise<Outcome> {
+async function runAll(cases: readonly E2eCase[], onDiscard = () => {}, lanes = 1): Promise<Outcome> {
   const processes = new ProcessSet();
   const programs = { etcd: "", kubectl: "", "kube-apiserver": "", "kube-controller-manager": "", "kube-scheduler": "" };
   const assets = programs as unknown as KubeAssets;
   const lines: string[] = [];
   const results = await runCases({
     cases,
-    pool: new (class extends ClusterPool {
-      override discard(): Promise<void> {
-        onDiscard();
-        return super.discard();
-      }
-    })([], { assets, processes, directory }),
+    pools: Array.from(
+      { length: lanes },
+      () =>
+        new (class extends ClusterPool {
+          override discard(): Promise<void> {
+            onDiscard();
+            return super.discard();
+          }
+        })([], { assets, processes, directory }),
+    ),
     assets,
     processes,
     directory,
@@ -113,4 +117,31 @@ test("a case with clusters of its own begins with new ones and leaves them to no
     happened.push("new clusters"),
   );
   assert.deepEqual(happened, ["first", "new clusters", "own", "new clusters", "last", "new clusters"]);
+});
+
+test("cases run in two lanes at once, and the results are in the order of the cases", async () => {
+  const second = Promise.withResolvers<Figures>();
+  const { results } = await runAll(
+    [
+      { name: "first", timeLimitMs: 60_000, run: () => second.promise },
+      { name: "second", timeLimitMs: 60_000, run: async () => (second.resolve({}), {}) },
+      { name: "third", timeLimitMs: 60_000, run: passes },
+    ],
+    () => {},
+    2,
+  );
+  assert.deepEqual(
+    results.map(({ name, passed }) => [name, passed]),
+    [
+      ["first", true],
+      ["second", true],
+      ["third", true],
+    ],
+  );
+});
+
+test("what a case says names its subject", async () => {
+  const say = async (context: CaseContext): Promise<Figures> => (context.say("2 of 3"), {});
+  const { lines } = await runAll([{ name: "drain: it ends", timeLimitMs: 60_000, run: say }]);
+  assert.equal(lines[0]?.trim(), "drain: 2 of 3");
 });

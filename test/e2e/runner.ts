@@ -1,6 +1,7 @@
 /**
- * Runs cases one after another, each with a time limit, its own namespace and its own processes, on clusters that they
- * share. Prints one line for each and writes test-results/e2e.json. A case that fails, in whatever way, fails alone.
+ * Runs cases in lanes, in each one after another, with a time limit, a namespace and processes of their own, on
+ * clusters that the cases of a lane share. Prints one line for each and writes test-results/e2e.json. A case that
+ * fails, in whatever way, fails alone.
  */
 import { type EventEmitter } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -22,7 +23,7 @@ export interface E2eCase {
   readonly timeLimitMs: number;
   /** Takes over a minute: it runs in `make e2e-long`, and a shorter case that proves the same runs in `make e2e`. */
   readonly isLong?: true;
-  /** Judges all that is in its clusters, so that it begins with new ones, and leaves them to nobody. */
+  /** Judges all that is in its clusters, so that it begins with new ones, and leaves them to nobody in its lane. */
   readonly hasOwnClusters?: true;
   /** Throws (assert) when the behaviour is not there. */
   readonly run: (context: CaseContext) => Promise<Figures>;
@@ -42,7 +43,7 @@ export interface CaseContext {
   cluster(name: string): Promise<Cluster>;
   /** Runs at the end of the case, in reverse order, whatever its outcome. */
   cleanup(job: () => Promise<unknown> | void): void;
-  /** A line for a person, under the case's name. */
+  /** A line for a person, with the first word of the case's name. */
   say(line: string): void;
 }
 
@@ -58,7 +59,8 @@ export interface CaseResult {
 
 export interface RunnerOptions {
   readonly cases: readonly E2eCase[];
-  readonly pool: ClusterPool;
+  /** The clusters of each lane. Most cases wait most of the time, so two lanes take little more than half the time. */
+  readonly pools: readonly ClusterPool[];
   readonly assets: KubeAssets;
   readonly processes: ProcessSet;
   readonly directory: string;
@@ -75,56 +77,70 @@ const reasonLines = 6;
 const crashCode = 70;
 
 /**
- * Resolves to the results and stops the clusters. A case that fails takes the shared clusters with it: what it left in
- * them must not fail the next one.
+ * Resolves to the results, in the order of the cases, and stops the clusters. A case that fails takes the shared
+ * clusters of its lane with it: what it left in them must not fail the next one. A promise that fails while nobody
+ * waits for it fails the cases that run then, in every lane: nobody knows whose it is.
  */
 export async function runCases(options: RunnerOptions): Promise<readonly CaseResult[]> {
-  const { cases, pool, print } = options;
-  const results: CaseResult[] = [];
-  const strays = new StrayRejections(options.rejections ?? process);
-  for (const [index, one] of cases.entries()) {
-    if (one.hasOwnClusters === true) await pool.discard();
-    let result = await runCase(one, `e2e-${index + 1}`, options, strays);
-    if (result.portWasTaken) {
-      print(`again: ${one.name}: another program took a port before it was used`);
-      await pool.discard();
-      result = await runCase(one, `e2e-${index + 1}-again`, options, strays);
+  const results = new Map<number, CaseResult>();
+  const ended = (): readonly CaseResult[] => options.cases.flatMap((_, index) => results.get(index) ?? []);
+  const queue = options.cases.entries();
+  const runLane = async (pool: ClusterPool): Promise<void> => {
+    const lane = { options, pool, strays: new StrayRejections(options.rejections ?? process) };
+    for (const [index, one] of queue) {
+      results.set(index, await runInLane(one, `e2e-${index + 1}`, lane));
+      writeResults(options, ended());
     }
-    results.push(result);
-    const verdict = `${result.passed ? "ok  " : "FAIL"} ${one.name} (${seconds(result.durationMs)})`;
-    print(`${verdict} ${printed(result.figures)}`.trimEnd());
-    if (!result.passed || one.hasOwnClusters === true) await pool.discard();
-    if (!result.passed) {
-      print(indent(result.error ?? ""));
-      // Whatever it left running loses its clusters now. That is no matter of the next case.
-      for (const late of strays.take()) print(indent(`after its end: ${describe(late)}`));
-    }
-    writeResults(options, results);
-  }
-  strays.stop();
-  await pool.discard();
-  writeResults(options, results);
-  return results;
+    lane.strays.stop();
+    await pool.discard();
+  };
+  await Promise.all(options.pools.map(runLane));
+  writeResults(options, ended());
+  return ended();
 }
 
-async function runCase(
-  one: E2eCase,
-  namespace: string,
-  options: RunnerOptions,
-  strays: StrayRejections,
-): Promise<CaseResult> {
+interface Lane {
+  readonly options: RunnerOptions;
+  readonly pool: ClusterPool;
+  readonly strays: StrayRejections;
+}
+
+/** Runs a case, again when its port was taken, and prints what became of it. */
+async function runInLane(one: E2eCase, namespace: string, lane: Lane): Promise<CaseResult> {
+  const { pool, strays } = lane;
+  const { print } = lane.options;
+  if (one.hasOwnClusters === true) await pool.discard();
+  let result = await runCase(one, namespace, lane);
+  if (result.portWasTaken) {
+    print(`again: ${one.name}: another program took a port before it was used`);
+    await pool.discard();
+    result = await runCase(one, `${namespace}-again`, lane);
+  }
+  const verdict = `${result.passed ? "ok  " : "FAIL"} ${one.name} (${seconds(result.durationMs)})`;
+  print(`${verdict} ${printed(result.figures)}`.trimEnd());
+  if (!result.passed || one.hasOwnClusters === true) await pool.discard();
+  if (!result.passed) {
+    print(indent(result.error ?? ""));
+    // Whatever it left running loses its clusters now. That is no matter of the next case.
+    for (const late of strays.take()) print(indent(`after its end: ${describe(late)}`));
+  }
+  return result;
+}
+
+async function runCase(one: E2eCase, namespace: string, { options, pool, strays }: Lane): Promise<CaseResult> {
   const processes = options.processes.subset();
   const abort = new AbortController();
   const cleanups: (() => Promise<unknown> | void)[] = [];
+  const [subject = ""] = one.name.split(":");
   const context: CaseContext = {
     namespace,
     directory: path.join(options.directory, namespace),
     assets: options.assets,
     processes,
     signal: abort.signal,
-    cluster: (name) => options.pool.cluster(name),
+    cluster: (name) => pool.cluster(name),
     cleanup: (job) => void cleanups.unshift(job),
-    say: (line) => options.print(`     ${line}`),
+    say: (line) => options.print(`     ${subject}: ${line}`),
   };
   mkdirSync(context.directory, { recursive: true });
   const startMs = performance.now();
@@ -135,10 +151,10 @@ async function runCase(
     figures = await within(one.timeLimitMs, "the case", strays.race(one.run(context)));
     const crashed = processes.processes().filter((one) => one.exit()?.code === crashCode);
     if (crashed.length > 0) throw new Error(`crashed: ${crashed.map(({ name }) => name).join(", ")}`);
-    const unready = await options.pool.unready();
+    const unready = await pool.unready();
     if (unready.length > 0) throw new Error(`the case left these clusters not ready: ${unready.join(", ")}`);
   } catch (cause) {
-    const logs = [...processes.processes(), ...options.pool.processes()].map(logTail);
+    const logs = [...processes.processes(), ...pool.processes()].map(logTail);
     error = [describe(cause), ...logs].join("\n");
     // Ports are chosen by the system and free until they are used, unless a connection of another program gets one in
     // between.
@@ -225,7 +241,7 @@ function writeResults(options: RunnerOptions, cases: readonly CaseResult[]): voi
     kubernetesVersion,
     passed,
     failed: cases.length - passed,
-    clusters: options.pool.figures(),
+    clusters: options.pools.flatMap((pool) => pool.figures()),
     cases,
   };
   mkdirSync(path.dirname(options.resultFile), { recursive: true });
