@@ -18,6 +18,7 @@ import { type Logger } from "../util/logger.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
 import { type ProtectorState } from "./protector-state.ts";
+import { RefusedConditions } from "./refused-conditions.ts";
 import { type WriteBudget } from "./write-budget.ts";
 
 export interface CellWriterOptions {
@@ -41,6 +42,7 @@ const droppedFields =
 
 export class CellWriter {
   readonly #options: CellWriterOptions;
+  readonly #refusedConditions: RefusedConditions;
   #pruningWarnedAtMs: MonotonicMs = longAgo;
   /** The last answer lacked the conditions that were written. */
   #areConditionsDropped = false;
@@ -49,6 +51,7 @@ export class CellWriter {
 
   constructor(options: CellWriterOptions) {
     this.#options = options;
+    this.#refusedConditions = new RefusedConditions(options);
   }
 
   /** Reads the object live. Undefined when the state holds it now; else how the reconciliation ends. */
@@ -83,16 +86,14 @@ export class CellWriter {
     const { clock, metrics } = this.#options;
     const base = state.newest;
     const counted = withCell(base.protector.status, cell, base.protector.spec);
-    const status = this.#withConditions(state, counted, this.#pruned());
-    const outcome = await this.#swap(state, base, status, signal);
+    const { outcome, status } = await this.#swapWithConditions(state, counted, this.#pruned(), signal);
     switch (outcome.kind) {
       case "written":
         this.#noteDropped(outcome.stored, status);
         state.wrote(outcome.stored, cell.aggregation, clock.monotonicMs());
         for (const [reason, weight] of settled) metrics.settled.inc({ reason }, weight);
         if (settled.has("gave-up")) metrics.fences.inc({ result: "gave-up" }, settled.get("gave-up"));
-        this.#isPruning = isPruned(outcome.stored, cell.cellID) || isSummaryPruned(outcome.stored);
-        if (isPruned(outcome.stored, cell.cellID)) this.#reportPruned(state);
+        this.#notePruned(state, outcome.stored, cell.cellID);
         return { kind: "done" };
       case "conflict":
         // Gone or replaced: the watch will say so.
@@ -116,10 +117,9 @@ export class CellWriter {
     const known = base.protector.status;
     if (known === undefined || this.#areConditionsDropped || !writesConditionsAlone(known, cellID))
       return { kind: "done" };
-    const summary = summarize(known.cells, base.protector.spec);
-    const status = this.#withConditions(state, { ...known, summary }, {});
-    if (!hasNews(known, status)) return { kind: "done" };
-    const outcome = await this.#swap(state, base, status, signal);
+    const plain = { ...known, summary: summarize(known.cells, base.protector.spec) };
+    if (!hasNews(known, this.#withConditions(state, plain, {}))) return { kind: "done" };
+    const { outcome, status } = await this.#swapWithConditions(state, plain, {}, signal);
     if (outcome.kind === "failed") return outcome;
     const stored = outcome.kind === "written" ? outcome.stored : outcome.live;
     // Gone or replaced: the watch will say so.
@@ -130,24 +130,34 @@ export class CellWriter {
     return { kind: "done" };
   }
 
-  async #swap(
+  /**
+   * Writes `plain` over the newest known object with the conditions that follow from it, and `others`; without them
+   * while the core refuses them.
+   */
+  #swapWithConditions(
     state: ProtectorState,
-    base: StoredProtector,
-    status: PodProtectorStatus,
+    plain: PodProtectorStatus,
+    others: FoundConditions,
     signal: AbortSignal,
-  ): Promise<CheckedSwap> {
+  ): Promise<{ readonly outcome: CheckedSwap; readonly status: PodProtectorStatus }> {
     const { core, budget, clock, metrics } = this.#options;
-    state.sending(clock.monotonicMs());
-    budget.wrote(base.key, JSON.stringify(status).length, status.cells.length);
-    const outcome = await swapStatusAndCheck(core, base, status, { signal });
-    metrics.statusWrites.inc({ result: outcome.kind });
-    return outcome;
+    const base = state.newest;
+    const areRefused = !this.#refusedConditions.areTried();
+    const status = this.#withConditions(state, plain, others);
+    return this.#refusedConditions.written({ status, plain }, base, async (sent) => {
+      state.sending(clock.monotonicMs());
+      budget.wrote(base.key, JSON.stringify(sent).length, sent.cells.length);
+      const outcome = await swapStatusAndCheck(core, base, sent, { signal });
+      const isWithout = outcome.kind === "written" && (areRefused || sent !== status);
+      metrics.statusWrites.inc({ result: isWithout ? "without-conditions" : outcome.kind });
+      return outcome;
+    });
   }
 
-  /** The status with the conditions that follow from it, and `others`. */
+  /** The status with the conditions that follow from it, and `others`; as it is while the core refuses them. */
   #withConditions(state: ProtectorState, status: PodProtectorStatus, others: FoundConditions): PodProtectorStatus {
     const question = state.question();
-    if (question === undefined) return status;
+    if (question === undefined || !this.#refusedConditions.areTried()) return status;
     const { spec, metadata } = state.newest.protector;
     const found = { ...floorConditions(spec, status, question), ...others };
     const now = this.#options.clock.epochMicros();
@@ -167,17 +177,22 @@ export class CellWriter {
     if (conditions !== undefined) this.#areConditionsDropped = protector.status?.conditions === undefined;
   }
 
-  /** The answer to a write lacked our extension fields: counts each, logs at most one an hour. */
-  #reportPruned(state: ProtectorState): void {
+  /** Looks whether the answer to a write lacks extension fields: counts each such answer, logs at most one an hour. */
+  #notePruned(state: ProtectorState, stored: StoredProtector, cellID: string): void {
     const { core, clock, logger, metrics } = this.#options;
+    const areCountsPruned = isPruned(stored, cellID);
+    this.#isPruning = areCountsPruned || isSummaryPruned(stored);
+    if (!this.#isPruning) return;
     metrics.pruned(core.cluster);
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#pruningWarnedAtMs < pruningWarningSpacingMs) return;
     this.#pruningWarnedAtMs = nowMs;
-    logger.warn(
-      "The CRD of the core drops extension fields, so only upstream's guarantee holds; install the CRD of this version",
-      { podProtector: state.key },
-    );
+    const loss = areCountsPruned
+      ? "only upstream's guarantee holds"
+      : "columns are empty and conditions may be missing";
+    logger.warn(`The CRD of the core drops extension fields, so ${loss}; install the CRD of this version`, {
+      podProtector: state.key,
+    });
   }
 }
 

@@ -76,7 +76,8 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
     ),
     statusWrites: metrics.counter(
       "aggregator_status_write_total",
-      "Status writes of PodProtectors, by result: written, conflict, failed",
+      "Status writes of PodProtectors, by result: written, conflict, failed, or without-conditions: written, but " +
+        "without the conditions, which the core refuses",
       ["result"],
     ),
     promptCounts: createPromptCounter(metrics),

@@ -24,7 +24,11 @@ function coreJson(look: CoreLook): object {
     generator:
       cells?.observer === undefined
         ? undefined
-        : { holder: cells.observer.lease.holderIdentity, heardAgoMs: cells.observer.glance.heardAgoMs },
+        : {
+            holder: cells.observer.lease.holderIdentity,
+            heardAgoMs: cells.observer.glance.heardAgoMs,
+            version: cells.observer.lease.productVersion,
+          },
     replicas,
     held: held?.held.map(({ cause, since }) => ({ cause, since: formatMicroTime(since) })),
     tombstones: tombstones.map(({ protector, uid }) => ({ protector, uid })),

@@ -6,6 +6,7 @@ import { type Terminal } from "../command.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing, type State } from "../fleet/standing.ts";
+import { differingVersions } from "../fleet/versions.ts";
 import { waitingText } from "../fleet/waiting.ts";
 import { cellsText, latelyMicros, refusedText, releasedText, sinceText, toneOf } from "../fleet/wording.ts";
 import { ageText } from "../text/age.ts";
@@ -174,6 +175,8 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
     const text = `${who} ${heard}${isLate ? ", late: does one lead?" : ""}`;
     lines.push({ label: "generator", text, ...(isLate && { tone: "bad" as const }) });
   }
+  const versions = cells === undefined ? undefined : differingVersions(cells);
+  if (versions !== undefined) lines.push({ label: "versions", text: `differ: ${versions}`, tone: "warning" });
   for (const { cause, since } of held?.held ?? []) {
     const text = `changes of cause ${cause} for ${ageText((at - since) / 1000)}; see ${program} approve`;
     lines.push({ label: "held", text, tone: "bad" });

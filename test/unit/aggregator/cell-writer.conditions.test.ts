@@ -197,9 +197,11 @@ test("a CRD that drops some of our fields is told with the second write, and aga
   withRig(async (rig) => {
     await rig.protect("web", { minAvailable: 1 });
     await rig.pod("a");
-    const { core } = await rig.start({ trigger: true });
+    const { core, logs, metrics } = await rig.start({ trigger: true });
     await rig.clock.advance(60_000);
     assert.deepEqual(statuses(rig), { AtFloor: "True" });
+    assert.equal(metrics.value("extension_fields_pruned_total", { role: "aggregator", core: "core" }), 1);
+    assert.match(logs.map(({ message }) => message).join("\n"), /drops extension fields, so columns are empty/);
     const before = core.count(/^PUT .*status$/);
     await rig.pod("b");
     await rig.clock.advance(5_000);

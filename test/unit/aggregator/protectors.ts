@@ -20,7 +20,12 @@ export function storedProtector(version: number, options: ProtectorOptions = {})
       cells: [
         { cellID: "cell-1", admissionHistory: { buckets }, ...(aggregation === undefined ? {} : { aggregation }) },
       ],
-      summary: { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 },
+      summary: {
+        totalReplicas: 0,
+        aggregatedAvailableReplicas: 0,
+        estimatedAvailableReplicas: 0,
+        disruptionsAllowed: 0,
+      },
     },
   });
   if (!read.ok) throw new Error(read.reason);

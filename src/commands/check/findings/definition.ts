@@ -7,7 +7,7 @@ const lost = "docs/disasters.md#the-crd-is-lost";
 const apply = {
   cure: "apply the CRD of the release that runs",
   command: "kubectl apply -k manifests/base/crd",
-  page: "docs/compatibility.md#extensions",
+  page: "docs/upgrading.md#a-crd-that-drops-fields",
 };
 
 /** `release`: of the generator that runs, such as "0.1.0"; undefined = it is not known. `own`: of this program. */

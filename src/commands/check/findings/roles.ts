@@ -51,8 +51,8 @@ export function releaseFindings(core: CoreFacts, own: string): readonly Finding[
       if (lease.productVersion !== undefined) versions.set(`aggregator of ${cellID}`, lease.productVersion);
   }
   const remedy = {
-    cure: "bring all roles to one release, the CRD first and the generator last",
-    page: "docs/compatibility.md#extensions",
+    cure: "bring all to one release, in this order: CRD, policies, webhooks, aggregators, generator",
+    page: "docs/upgrading.md#order",
   };
   const findings: Finding[] = [];
   if (new Set(versions.values()).size > 1) {
@@ -70,7 +70,7 @@ export function releaseFindings(core: CoreFacts, own: string): readonly Finding[
     return [unchecked("release", "releases of the roles", "no heartbeat of this release says one")];
   if (version === own) return [ok("release", `roles are of release ${version}`)];
   const text = `roles are of release ${version}, this program of ${own}: it checks by what its own release needs`;
-  return [note("release", text, "docs/compatibility.md#extensions")];
+  return [note("release", text, "docs/upgrading.md#what-shows-it")];
 }
 
 /** Of the roles that have an image here. */

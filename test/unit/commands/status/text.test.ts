@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CoreLook } from "../../../../src/commands/fleet/look.ts";
 import { isAnythingWrong, statusText } from "../../../../src/commands/status/text.ts";
+import { glanceAt } from "../../../../src/accounting/silence/glance.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
+import { lease } from "../../accounting/silence/lease-lists.ts";
 import { plainTerminal } from "../support/fleet.ts";
 
 const empty: CoreLook = {
@@ -22,6 +24,20 @@ const view = { namespace: undefined, showsAll: false, program: "podseidon", term
 test("what could not be read is not known to be well", () => {
   assert.equal(isAnythingWrong(empty), false);
   assert.equal(isAnythingWrong({ ...empty, unread: ["core: you may not list x"] }), true);
+});
+
+test("releases that differ are told, and are nothing wrong by themselves", () => {
+  const seen = (cellID: string | undefined, productVersion: string) => {
+    const one = lease(cellID, "1", { productVersion });
+    return { lease: one, glance: glanceAt(one, 0 as EpochMicros) };
+  };
+  const observer = seen(undefined, "0.2.0 (b)");
+  const mixed = { cells: new Map([["a", { cellID: "a", ...seen("a", "0.1.0 (a)") }]]), observer };
+  const text = statusText([{ ...empty, cells: mixed }], view);
+  assert.match(text, /\nversions +differ: generator 0\.2\.0 \(b\), aggregator of a 0\.1\.0 \(a\)\n/);
+  assert.equal(isAnythingWrong({ ...empty, cells: mixed }), false);
+  const same = { cells: new Map([["a", { cellID: "a", ...seen("a", "0.2.0 (b)") }]]), observer };
+  assert.doesNotMatch(statusText([{ ...empty, cells: same }], view), /versions/);
 });
 
 test("replicas that are not ready are told", () => {
