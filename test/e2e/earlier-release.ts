@@ -7,10 +7,23 @@ import { type Program } from "./process.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
+export interface EarlierRelease {
+  readonly program: Program;
+  /** File of its CustomResourceDefinition. */
+  readonly crd: string;
+}
+
 /** Throws where its sources are not at hand. The packages are those of today. */
-export function previousProgram(directory: string): Program {
+export function earlierRelease(directory: string): EarlierRelease {
   const { missing } = unpackPreviousRelease(directory);
   if (missing !== undefined) throw new Error(missing);
   symlinkSync(path.join(root, "node_modules"), path.join(directory, "node_modules"));
-  return { command: process.execPath, args: [path.join(directory, "src/main.ts")] };
+  return {
+    program: {
+      command: process.execPath,
+      args: [path.join(directory, "src/main.ts")],
+      unknownFlags: ["cell-lease-namespace"],
+    },
+    crd: path.join(directory, "manifests/base/crd/podprotectors.yaml"),
+  };
 }

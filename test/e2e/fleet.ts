@@ -11,7 +11,7 @@ import { type Cluster } from "./cluster.ts";
 import { applyCrd } from "./crd.ts";
 import { type LaggingProxy, startLaggingProxy } from "./lagging-proxy.ts";
 import { createNamespace, listPods, podPath } from "./pods.ts";
-import { type PodseidonProcess, startPodseidon } from "./process.ts";
+import { type PodseidonProcess, type Program, startPodseidon } from "./process.ts";
 import { accountUser, grantIn } from "./role-accounts.ts";
 import { type CaseContext } from "./runner.ts";
 import { waitFor } from "./wait.ts";
@@ -57,6 +57,8 @@ export interface FleetOptions {
   readonly kubeconfig?: (cluster: Cluster, role: Role) => string;
   /** Default: the CRD of the manifests. */
   readonly crd?: string;
+  /** What runs each role that has a process of its own. Default: the program under test. */
+  readonly program?: Program;
   /** Namespaces whose deletions are judged besides the case's own: "default" has the dummy pod. */
   readonly furtherNamespaces?: readonly string[];
   /** The dummy pod is in the namespace of the case; default: in "default". */
@@ -217,7 +219,11 @@ type Tls = Awaited<ReturnType<typeof webhookTls>>;
 
 async function startEachAlone(context: CaseContext, fleet: Fleet, options: FleetOptions, tls: Tls): Promise<void> {
   const { core, workers, namespace, coreProxy } = fleet;
-  const { directory, processes } = context;
+  const started = {
+    processes: context.processes,
+    directory: context.directory,
+    ...(options.program && { program: options.program }),
+  };
   const replicas = options.webhookReplicas ?? 2;
   const webhooks = Array.from({ length: replicas }, (_, index) => {
     const proxied = coreProxy !== undefined && index === replicas - 1;
@@ -228,8 +234,7 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
       : common;
     const name = `webhook-${index + 1}`;
     return startPodseidon({
-      processes,
-      directory,
+      ...started,
       name,
       role: "webhook",
       args: [...args, ...webhookArgs(workers, options)],
@@ -242,13 +247,13 @@ async function startEachAlone(context: CaseContext, fleet: Fleet, options: Fleet
       ...commonArgs(fleet, options, "aggregator", worker.cell),
       ...aggregatorArgs(worker, options, namespace),
     ];
-    return startPodseidon({ processes, directory, name, role: "aggregator", args });
+    return startPodseidon({ ...started, name, role: "aggregator", args });
   });
   const generators = (options.generator === false ? [] : fleet.cores).map((core) => {
     const name = core === fleet.core ? "generator" : `generator-${core.name}`;
     const own = fleet.cores.length === 1 ? [] : [`--generator-core=${core.name}`];
     const args = [...commonArgs(fleet, options, "generator"), ...own, ...generatorArgs(namespace, options)];
-    return startPodseidon({ processes, directory, name, role: "generator", args });
+    return startPodseidon({ ...started, name, role: "generator", args });
   });
   // Awaited together: whichever of them fails, and however many, the case hears of it and nothing else does.
   const [startedWebhooks, startedAggregators, [generator]] = await Promise.all([

@@ -56,6 +56,7 @@ import { sourceContractCases } from "./cases/source-contract.ts";
 import { nodeUser, systemDeletionCases } from "./cases/system-deletions.ts";
 import { targetCases } from "./cases/targets.ts";
 import { uninstallCases } from "./cases/uninstall.ts";
+import { upgradeCases } from "./cases/upgrade.ts";
 import { upstreamCrdCases } from "./cases/upstream-crd.ts";
 import { upstreamRightsCases } from "./cases/upstream-rights.ts";
 import { ProcessSet } from "../../scripts/child-processes.ts";
@@ -86,6 +87,7 @@ const cases: readonly E2eCase[] = [
   ...recoveryCases,
   ...outageCases,
   ...rollingRestartCases,
+  ...upgradeCases,
   ...lastKnownCases,
   ...leaseCases,
   ...oneProcessCases,

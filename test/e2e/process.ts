@@ -14,6 +14,8 @@ import { freePorts, isPortTaken } from "./ports.ts";
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
+  /** Flags of this release, without dashes, that it does not know: they are left out. */
+  readonly unknownFlags?: readonly string[];
 }
 
 export interface PodseidonOptions {
@@ -82,8 +84,9 @@ export class PodseidonProcess {
     this.ports = ports;
     this.#options = options;
     const { processes, name, directory, role, env = {} } = options;
-    const { command, args: before } = options.program ?? program();
-    const args = [...before, `--role=${role}`, ...listenerArgs(ports, options.tls), ...options.args];
+    const { command, args: before, unknownFlags = [] } = options.program ?? program();
+    const known = options.args.filter((arg) => !unknownFlags.includes(arg.replace(/^--|=.*$/gs, "")));
+    const args = [...before, `--role=${role}`, ...listenerArgs(ports, options.tls), ...known];
     this.#role = new RoleProcess({ processes, name, command, args, directory, env, healthPort: ports.health });
   }
 
@@ -127,10 +130,10 @@ export class PodseidonProcess {
 
   /**
    * A new process with the same arguments and ports, as a Deployment or systemd would start it. Call it when this one
-   * has ended.
+   * has ended. `as`: another program, such as that of another release.
    */
-  startAgain(): Promise<PodseidonProcess> {
-    return startPodseidon({ ...this.#options, ports: this.ports });
+  startAgain(as?: Program): Promise<PodseidonProcess> {
+    return startPodseidon({ ...this.#options, ...(as && { program: as }), ports: this.ports });
   }
 
   /** One more process with the same arguments, beside this one, on ports of its own. */

@@ -75,6 +75,23 @@ export async function installRights(admin: AdminClient): Promise<void> {
 }
 
 /**
+ * Takes the policies away, as a release without any has it, or puts `changed` in their place. The API server takes a
+ * moment to learn of that.
+ */
+export async function replacePolicies(
+  admin: AdminClient,
+  changed: (policy: Manifest) => Manifest | undefined = () => undefined,
+): Promise<void> {
+  const all = rightsObjects().filter(({ kind }) => kind.startsWith("ValidatingAdmissionPolicy"));
+  await Promise.all(
+    all.map(async (policy) => {
+      const instead = changed(policy);
+      await (instead === undefined ? admin.remove(objectPath(policy)) : admin.apply(objectPath(policy), instead));
+    }),
+  );
+}
+
+/**
  * The rights of the manifests' own namespace in `namespace` as well, where a case keeps its Leases, and those to the
  * dummy pod in `dummyNamespace`, where its update-triggers have it.
  */

@@ -11,17 +11,19 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 /** It takes a second. A clone that has left objects behind at its origin waits for a network. */
 const stepLimitMs = 60_000;
 
+const unpacked = ["src", "package.json", "manifests/base/crd"];
+
 export const previousCommit = readFileSync(new URL("previous-release.txt", import.meta.url), "utf8").trim();
 
 /**
- * Unpacks `src` and `package.json` of the previous release into the directory. Returns why that cannot be done: a
+ * Unpacks `src`, `package.json` and the CRD of the previous release into the directory. Returns why that cannot be done: a
  * shallow clone has not got the commit, a release archive has no history, and a bare machine has no git.
  */
 export function unpackPreviousRelease(directory: string): { readonly missing: string | undefined } {
   mkdirSync(directory, { recursive: true });
   const archive = path.join(directory, "sources.tar");
   const missing =
-    problemOf("git", ["archive", "--format=tar", `--output=${archive}`, previousCommit, "src", "package.json"]) ??
+    problemOf("git", ["archive", "--format=tar", `--output=${archive}`, previousCommit, ...unpacked]) ??
     problemOf("tar", ["-xf", archive, "-C", directory]);
   return { missing: missing === undefined ? undefined : `no sources of commit ${previousCommit}: ${missing}` };
 }

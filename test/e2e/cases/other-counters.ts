@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { cellLeasePath, scaledMs, silenceArgs, waitBeats, waitCellState } from "../cell-states.ts";
 import { deleteNow } from "../deletions.ts";
-import { previousProgram } from "../earlier-release.ts";
+import { earlierRelease } from "../earlier-release.ts";
 import { type Fleet, type Worker } from "../fleet.ts";
 import { createPods } from "../pods.ts";
 import { startPodseidon } from "../process.ts";
@@ -51,7 +51,7 @@ const startEarlierRelease: StartCounter = async ({ processes, directory }, { cor
     directory,
     name: "aggregator-earlier",
     role: "aggregator",
-    program: previousProgram(path.join(directory, "earlier")),
+    program: earlierRelease(path.join(directory, "earlier")).program,
     args: [
       `--core-kube-config=${core.kubeconfigPath("admin")}`,
       `--worker-kube-config=${cluster.kubeconfigPath("admin")}`,

@@ -5,6 +5,7 @@ import { deletePods } from "../deletions.ts";
 import { type Fleet } from "../fleet.ts";
 import { createPods, listPods } from "../pods.ts";
 import { startProtectedPods } from "../protected-pods.ts";
+import { followReadiness } from "../ready-endpoints.ts";
 import { startReviewLoad } from "../review-load.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 
@@ -15,8 +16,6 @@ const postedPerSecond = 400;
 const reservingShare = 5;
 /** Deletions in flight through the API server, which asks for reviews over connections of its own. */
 const throughApiServer = 4;
-/** A Service hears of an unready pod within a moment. */
-const endpointsMs = 200;
 /** The default of --webhook-drain-delay. */
 const drainDelayMs = 3 * second;
 const pauseMs = 500;
@@ -73,43 +72,6 @@ async function restarted(context: CaseContext): Promise<Figures> {
   for (const ms of stopsMs) assert.ok(ms >= drainDelayMs, `a replica stopped after ${ms} ms`);
   const perSecond = Math.round((1_000 * (direct.answered + through.answered)) / elapsedMs);
   return { reviews: direct.answered + through.answered, perSecond, failed: 0, refused, stopsMs: stopsMs.join("/") };
-}
-
-/**
- * Takes replicas out of the balancer when /readyz fails and puts them in again, as the endpoints of a Service follow
- * readiness.
- */
-function followReadiness(
-  context: CaseContext,
-  fleet: Fleet,
-): { readonly leftOutMs: (replica: number) => number; stop(): void } {
-  const end = new AbortController();
-  context.cleanup(() => end.abort());
-  const leftOut = new Map<number, number>();
-  const look = async (): Promise<void> => {
-    const codes = await Promise.all(
-      fleet.webhooks.map((webhook) =>
-        webhook.readyz().then(
-          ({ code }) => code,
-          () => 0,
-        ),
-      ),
-    );
-    if (end.signal.aborted) return;
-    const ready = fleet.webhooks.filter((_, index) => codes[index] === 200);
-    for (const [index, code] of codes.entries()) {
-      if (code === 200) leftOut.delete(index);
-      else if (!leftOut.has(index)) leftOut.set(index, performance.now());
-    }
-    fleet.balancer?.setTargets(ready.map(({ ports }) => ports.webhook));
-  };
-  void (async () => {
-    while (!end.signal.aborted) {
-      await look();
-      await delay(endpointsMs);
-    }
-  })();
-  return { leftOutMs: (replica) => leftOut.get(replica) ?? Infinity, stop: () => end.abort() };
 }
 
 /** Deletions with dry-run, over and over: one that nobody protects, and one that needs quota. */
