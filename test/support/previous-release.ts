@@ -16,8 +16,8 @@ const unpacked = ["src", "package.json", "manifests/base/crd"];
 export const previousCommit = readFileSync(new URL("previous-release.txt", import.meta.url), "utf8").trim();
 
 /**
- * Unpacks `src`, `package.json` and the CRD of the previous release into the directory. Returns why that cannot be done: a
- * shallow clone has not got the commit, a release archive has no history, and a bare machine has no git.
+ * Unpacks `src`, `package.json` and the CRD of the previous release into the directory. Returns why that cannot be
+ * done: a shallow clone has not got the commit, a release archive has no history, and a bare machine has no git.
  */
 export function unpackPreviousRelease(directory: string): { readonly missing: string | undefined } {
   mkdirSync(directory, { recursive: true });

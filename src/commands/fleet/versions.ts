@@ -1,6 +1,6 @@
 /**
- * Which release each role runs, as it says in its heartbeats: aggregators in the Leases of their cells, the generator in
- * its own. An upgrade that stopped half-way shows here (docs/upgrading.md#what-shows-it).
+ * Which release each role runs, as it says in its heartbeats: aggregators in the Leases of their cells, the generator
+ * in its own. An upgrade that stopped half-way shows here (docs/upgrading.md#what-shows-it).
  */
 import { type FleetCells } from "./cells.ts";
 
@@ -8,8 +8,8 @@ import { type FleetCells } from "./cells.ts";
 const namedMax = 5;
 
 /**
- * `generator 0.2.0 (abc), aggregators of worker-1, worker-2 0.1.0 (def)` when they differ; undefined = all that is known
- * is the same.
+ * `generator 0.2.0 (abc), aggregators of worker-1, worker-2 0.1.0 (def)` when they differ; undefined = all that is
+ * known is the same.
  */
 export function differingVersions({ cells, observer }: FleetCells): string | undefined {
   const aggregators = new Map<string, string[]>();

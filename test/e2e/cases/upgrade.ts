@@ -186,7 +186,7 @@ async function replaced(one: PodseidonProcess, as: Program): Promise<PodseidonPr
   return one.startAgain(as);
 }
 
-/** Everybody tries to delete all pods while a part is replaced. Then the pods are made again, and have to be counted. */
+/** All pods are to be deleted while a part is replaced. Then they are made again, and have to be counted. */
 class Waves {
   readonly attempts: DeletionAttempt[] = [];
   readonly #fleet: Fleet;
