@@ -3,19 +3,24 @@
  * which our webhook answers with a warning that names its cell (docs/aggregator.md#is-the-gate-still-there). Nothing is
  * ever deleted by it. The aggregator asks it once a minute, `podseidon check` for a person.
  */
-import { cellOfGateWarning } from "../api/gate-warning.ts";
+import { cellOfGateWarning, releaseOfWarning } from "../api/gate-warning.ts";
 import { readAnnotations } from "../api/pod.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type DummyPod, dummyPodPath } from "../kube/dummy-pod.ts";
 import { asKubeError, type KubeClient, type KubeError, type KubeRequest } from "../kube/kube-client.ts";
 import { type Finding } from "./gate-state.ts";
 
+interface GateLimits extends Pick<KubeRequest, "signal" | "timeoutMs"> {
+  /** Called with the release of the webhook that answered, if that tells. */
+  readonly onRelease?: (productVersion: string) => void;
+}
+
 /** `cellID`: the cell for which the webhook should be called. Rejects only for programmer errors. */
 export async function askGate(
   worker: KubeClient,
   dummyPod: Pick<DummyPod, "namespace" | "name">,
   cellID: string,
-  limits: Pick<KubeRequest, "signal" | "timeoutMs">,
+  { onRelease, ...limits }: GateLimits,
 ): Promise<Finding | "no pod"> {
   let warnings: readonly string[] = [];
   const ofWarnings = (): Finding | undefined => {
@@ -28,7 +33,11 @@ export async function askGate(
       method: "DELETE",
       path: dummyPodPath(dummyPod),
       query: { dryRun: "All" },
-      onWarnings: (given) => void (warnings = given),
+      onWarnings(given) {
+        warnings = given;
+        const release = given.map((warning) => releaseOfWarning(warning)).find((named) => named !== undefined);
+        if (release !== undefined) onRelease?.(release);
+      },
       ...limits,
     });
     return ofWarnings() ?? (isMarked(answer) ? { kind: "missing" } : unknown(unmarked(dummyPod)));

@@ -64,6 +64,8 @@ export interface WebhookOptions {
   readonly clientCells: ReadonlyMap<string, ReadonlySet<string>>;
   /** Label of pods that names their cell; undefined = the end of the URL does. */
   readonly cellLabel?: string | undefined;
+  /** Of this program, such as "0.1.0 (commit)". */
+  readonly productVersion: string;
   readonly dryRun: boolean;
   readonly healthCriteria: readonly CriterionAnnotation[];
   readonly requiresPodName: (cellID: string) => boolean;

@@ -119,6 +119,8 @@ export type ReadServed =
   | { readonly ok: false; readonly why: string; readonly isPrivate?: boolean };
 
 export interface WorkerFacts {
+  /** Releases of the webhooks that answered about its dummy pods; earlier ones do not tell. */
+  readonly webhookReleases: readonly string[];
   /** As the person calls it: the cell that it is given for, or the name of the core that is its own worker. */
   readonly name: string;
   /** A person has said that it is this cell. */

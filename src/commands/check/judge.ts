@@ -60,7 +60,7 @@ function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
     ...webhookReplicaFindings(core.deployments),
     ...certificateEventFindings(core.certificateEvents, now),
     ...rightFindings(core.rights),
-    ...releaseFindings(core, productVersion),
+    ...releaseFindings(core, facts.workers, productVersion),
   ];
 }
 

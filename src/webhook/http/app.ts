@@ -42,6 +42,8 @@ export interface AppOptions {
   /** The cells that a client may speak for, by a name of its certificate; empty = every client for every cell. */
   readonly clientCells: ReadonlyMap<string, ReadonlySet<string>>;
   readonly cells: PodCells;
+  /** Of this program. */
+  readonly productVersion: string;
   /** --webhook-dry-run: nothing is refused, not for load either. */
   readonly dryRun: boolean;
   readonly handler: Pick<Handler, "read" | "decide">;
@@ -196,7 +198,7 @@ class ReviewRoute {
 
   /** Reads the review. What it leaves does not hold the body, nor the pod as it came. */
   async #open(request: Request, incoming: IncomingMessage | undefined, context: ReviewContext): Promise<Opened> {
-    const { metrics, handler, cells } = this.#options;
+    const { metrics, handler } = this.#options;
     const { cellID, deadlineMonotonicMs } = context;
     const body = await readBody(request, incoming, this.#bodies, deadlineMonotonicMs);
     if (!body.ok) {
@@ -215,7 +217,7 @@ class ReviewRoute {
       return { ok: false, answer: json(400, malformedAnswer(read.uid, 400, read.reason)) };
     }
     const { uid, operation, namespace, name } = read.request;
-    const warnings = warningsOf(read.request, cells, cellID);
+    const warnings = warningsOf(read.request, this.#options, cellID);
     const identity = { uid, operation, namespace, name, warnings };
     return { ok: true, identity, review: handler.read(read.request, context), bytes: parsed.bytes };
   }

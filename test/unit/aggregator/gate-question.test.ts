@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askGate } from "../../../src/aggregator/gate-question.ts";
-import { gateWarning } from "../../../src/api/gate-warning.ts";
+import { gateWarning, releaseWarning } from "../../../src/api/gate-warning.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createScriptedKubeClient } from "../kube/scripted-kube-client.ts";
 
@@ -21,6 +21,24 @@ test("the question is one dry-run deletion, with the limits of whoever asks", as
     [first?.method, first?.path, first?.query, first?.timeoutMs],
     ["DELETE", "/api/v1/namespaces/quiet/pods/dummy", { dryRun: "All" }, 7],
   );
+});
+
+test("the release of the webhook that answers is told beside the finding", async () => {
+  const worker = createScriptedKubeClient();
+  const told: string[] = [];
+  const onRelease = (release: string): void => void told.push(release);
+  worker.onRequest = ({ onWarnings }) => {
+    onWarnings?.([gateWarning("a")]);
+    return marked;
+  };
+  assert.deepEqual(await askGate(worker, pod, "a", { onRelease }), { kind: "ok" });
+  assert.deepEqual(told, [], "one of an earlier release does not tell");
+  worker.onRequest = ({ onWarnings }) => {
+    onWarnings?.(["another's", gateWarning("a"), releaseWarning("0.1.0 (abc)")]);
+    return marked;
+  };
+  assert.deepEqual(await askGate(worker, pod, "a", { onRelease }), { kind: "ok" });
+  assert.deepEqual(told, ["0.1.0 (abc)"]);
 });
 
 test("what an answer without our warning means depends on the pod and on the failure", async () => {

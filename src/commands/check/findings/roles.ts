@@ -1,5 +1,11 @@
 /** What else of Podseidon runs in a core, and of which releases everything is. */
-import { type CertificateEvent, type CoreFacts, type DeploymentFacts, type Reading } from "../facts.ts";
+import {
+  type CertificateEvent,
+  type CoreFacts,
+  type DeploymentFacts,
+  type Reading,
+  type WorkerFacts,
+} from "../facts.ts";
 import { agoText, fail, type Finding, note, ok, unchecked, warn } from "../finding.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 
@@ -40,8 +46,12 @@ export function certificateEventFindings(
   );
 }
 
-/** Roles of one core, and of its cells. `own`: of this program. */
-export function releaseFindings(core: CoreFacts, own: string): readonly Finding[] {
+/** Roles of one core, of its cells, and the webhooks that the workers ask. `own`: of this program. */
+export function releaseFindings(
+  core: CoreFacts,
+  workers: readonly Pick<WorkerFacts, "name" | "webhookReleases">[],
+  own: string,
+): readonly Finding[] {
   const { heartbeats, deployments } = core;
   const versions = new Map<string, string>();
   if (heartbeats.ok) {
@@ -49,6 +59,9 @@ export function releaseFindings(core: CoreFacts, own: string): readonly Finding[
     if (observer?.productVersion !== undefined) versions.set("generator", observer.productVersion);
     for (const { cellID, lease } of cells)
       if (lease.productVersion !== undefined) versions.set(`aggregator of ${cellID}`, lease.productVersion);
+  }
+  for (const { name, webhookReleases } of workers) {
+    if (webhookReleases.length > 0) versions.set(`webhook asked by ${name}`, webhookReleases.join(" and "));
   }
   const remedy = {
     cure: "bring all to one release, in this order: CRD, policies, webhooks, aggregators, generator",

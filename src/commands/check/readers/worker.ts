@@ -1,6 +1,5 @@
 /** Gathers the facts about a worker, all that can be at the same time. Nothing is changed: deletions are dry runs. */
 import { askGate } from "../../../aggregator/gate-question.ts";
-import { type Finding as GateAnswer } from "../../../aggregator/gate-state.ts";
 import { fieldsOf } from "../../../api/json.ts";
 import { KubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
 import { namespaces } from "../../../kube/resources.ts";
@@ -50,12 +49,12 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
     ),
   ]);
   const settings = settingsOf(question, deployed.ok ? deployed.value : []);
-  const [gates, served, rights] = await Promise.all([
+  const [asked, served, rights] = await Promise.all([
     askGates(client, settings, reader),
     readServedAll(entries, reader),
     readRights(client, systemNamespace, settings, reader),
   ]);
-  return { name, isNamed, ...greeting, clusterUID, entries, deployments: deployed, gates, served, rights };
+  return { name, isNamed, ...greeting, clusterUID, entries, deployments: deployed, ...asked, served, rights };
 }
 
 /** Tells clusters apart. */
@@ -94,22 +93,20 @@ async function askGates(
   client: KubeClient,
   settings: ReadonlyMap<string, readonly AggregatorSetting[]>,
   reader: Reader,
-): Promise<WorkerFacts["gates"]> {
+): Promise<Pick<WorkerFacts, "gates" | "webhookReleases">> {
   const all = [...settings.values()]
     .flat()
     .map(({ dummyPod }) => [`${dummyPod.namespace}/${dummyPod.name}`, dummyPod] as const);
   const distinct = [...new Map(all)].slice(0, dummyPodsMax);
-  const answers = distinct.map(async ([key, pod]) => [key, await ask(client, pod, reader)] as const);
-  return new Map(await Promise.all(answers));
-}
-
-function ask(
-  client: KubeClient,
-  dummyPod: AggregatorSetting["dummyPod"],
-  reader: Reader,
-): Promise<GateAnswer | "no pod"> {
+  const releases = new Set<string>();
+  const limits = {
+    signal: reader.signal,
+    timeoutMs: gateMs,
+    onRelease: (release: string): void => void releases.add(release),
+  };
   // Which cell it should be is judged later, with all that is known of the worker.
-  return askGate(client, dummyPod, "", { signal: reader.signal, timeoutMs: gateMs });
+  const answers = distinct.map(async ([key, pod]) => [key, await askGate(client, pod, "", limits)] as const);
+  return { gates: new Map(await Promise.all(answers)), webhookReleases: [...releases].sort() };
 }
 
 /** Addresses that only the API server's own cluster knows are not tried. */

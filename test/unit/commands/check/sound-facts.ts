@@ -134,6 +134,7 @@ export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerF
     clusterUID: read(`uid-${name}`),
     entries: read([entry({ url }), entry({ url, name: "scheduler.podseidon.kubewharf.io", isMain: false })]),
     deployments: read([deployment("aggregator", { flags: new Map([["aggregator-cell-id", name]]) })]),
+    webhookReleases: [productVersion],
     gates: new Map([["podseidon-update-trigger/podseidon-update-trigger", { kind: "other-cell", cell: name }]]),
     served: new Map([
       [url, read({ distrust: undefined, validFrom: before(86_400), validTo: before(-200 * 86_400), status: 401 })],

@@ -41,6 +41,7 @@ function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
     allowedCells: new Set(allowedCells),
     clientCells: new Map(),
     cells: new PodCells(undefined, new Set()),
+    productVersion: "1.0.0",
     dryRun: false,
     handler: {
       read: () => review,
@@ -378,6 +379,7 @@ function appThatThrows() {
     allowedCells: new Set(),
     clientCells: new Map(),
     cells: new PodCells(undefined, new Set()),
+    productVersion: "1.0.0",
     dryRun: false,
     handler: { read: () => review, decide: () => Promise.reject(new Error("a bug")) },
     clock: createVirtualClock(),

@@ -6,7 +6,8 @@ import { warningsOf } from "../../../../src/webhook/http/gate-review.ts";
 
 const dummy = { metadata: { annotations: { "podseidon.kubewharf.io/update-trigger-time": "" } } };
 
-const byURL = new PodCells(undefined, new Set());
+const productVersion = "1.2.3 (abc)";
+const byURL = { cells: new PodCells(undefined, new Set()), productVersion };
 
 function request(change: Partial<AdmissionRequest>): AdmissionRequest {
   const resource = { group: "", version: "v1", resource: "pods" };
@@ -24,8 +25,11 @@ function request(change: Partial<AdmissionRequest>): AdmissionRequest {
   };
 }
 
-test("a dry-run deletion of the dummy pod is answered with the cell", () => {
-  assert.deepEqual(warningsOf(request({}), byURL, "worker-1"), ["podseidon: reviewed as cell worker-1"]);
+test("a dry-run deletion of the dummy pod is answered with the cell and the release", () => {
+  assert.deepEqual(warningsOf(request({}), byURL, "worker-1"), [
+    "podseidon: reviewed as cell worker-1",
+    "podseidon: reviewed by release 1.2.3 (abc)",
+  ]);
 });
 
 test("no other review carries the cell in a warning", () => {
@@ -42,10 +46,10 @@ test("no other review carries the cell in a warning", () => {
 });
 
 test("with cells by label the warning names the cell of the dummy pod, or that it has none", () => {
-  const cells = new PodCells("example.com/cell", new Set(["blue"]));
+  const byLabel = { cells: new PodCells("example.com/cell", new Set(["blue"])), productVersion };
   const asked = (labels: object) =>
-    warningsOf(request({ oldObject: { metadata: { ...dummy.metadata, labels } } }), cells, "by-label");
-  assert.deepEqual(asked({ "example.com/cell": "blue" }), ["podseidon: reviewed as cell blue"]);
-  assert.deepEqual(asked({ "example.com/cell": "green" }), ["podseidon: reviewed as cell -"]);
-  assert.deepEqual(asked({}), ["podseidon: reviewed as cell -"]);
+    warningsOf(request({ oldObject: { metadata: { ...dummy.metadata, labels } } }), byLabel, "by-label")[0];
+  assert.equal(asked({ "example.com/cell": "blue" }), "podseidon: reviewed as cell blue");
+  assert.equal(asked({ "example.com/cell": "green" }), "podseidon: reviewed as cell -");
+  assert.equal(asked({}), "podseidon: reviewed as cell -");
 });

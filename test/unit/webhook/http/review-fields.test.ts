@@ -35,9 +35,9 @@ async function readingOf(text: string): Promise<unknown> {
   const podReads = new PodReads(clock);
   const options = { workers: { kind: "none" }, isKnownCell: () => true, podReads, healthCriteria, clock } as const;
   const { read: subject, ...review } = readReview(read.request, options, context);
-  return { identity, review, subject: await subject(), warnings: warningsOf(read.request, podCells, "c1") };
+  return { identity, review, subject: await subject(), warnings: warningsOf(read.request, answering, "c1") };
 }
-const podCells = new PodCells(undefined, new Set());
+const answering = { cells: new PodCells(undefined, new Set()), productVersion: "1.0.0" };
 
 const marked = (key: string) => pod("p", { annotations: { [key]: "Ready" }, nodeName: "n1" });
 const samples: readonly (readonly [string, unknown])[] = [

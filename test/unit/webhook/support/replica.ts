@@ -44,6 +44,7 @@ export const settings = {
   pathPrefix: "",
   allowedCells: new Set<string>(),
   clientCells: new Map<string, ReadonlySet<string>>(),
+  productVersion: "1.0.0",
   dryRun: false,
   healthCriteria,
   requiresPodName: () => false,

@@ -35,7 +35,7 @@ test("what webhooks say of a certificate is a warning, with how long ago", () =>
 test("roles of different releases are named with them", () => {
   const old = cell("worker-2", { annotations: { [cellLeaseAnnotations.productVersion]: "0.0.9 (x)" } });
   const heartbeats = read({ cells: [cell("worker-1"), old], observer: undefined });
-  const [text = "", ...more] = levels(releaseFindings(core({ heartbeats }), productVersion));
+  const [text = "", ...more] = levels(releaseFindings(core({ heartbeats }), [], productVersion));
   assert.equal(
     text,
     "warn roles are of different releases: aggregator of worker-1 0.1.0 (abc), aggregator of worker-2 0.0.9 (x)",
@@ -43,15 +43,29 @@ test("roles of different releases are named with them", () => {
   assert.deepEqual(more, []);
 });
 
+test("webhooks of another release than the rest are named by the workers that ask them", () => {
+  const workers = [
+    { name: "worker-1", webhookReleases: [productVersion] },
+    { name: "worker-2", webhookReleases: ["0.0.9 (x)"] },
+    { name: "worker-3", webhookReleases: [] },
+  ];
+  const [finding] = releaseFindings(core(), workers, productVersion);
+  assert.match(
+    finding?.text ?? "",
+    /^roles are of different releases: generator 0\.1\.0 \(abc\), .*, webhook asked by worker-2 0\.0\.9 \(x\)$/,
+  );
+  assert.match(finding?.cure ?? "", /in this order: CRD, policies, webhooks, aggregators, generator$/);
+});
+
 test("Deployments that run different images are told", () => {
   const deployments = read([deployment("webhook", { image: "x:1" }), deployment("generator", { image: "x:2" })]);
-  const [text = ""] = levels(releaseFindings(core({ deployments }), productVersion));
+  const [text = ""] = levels(releaseFindings(core({ deployments }), [], productVersion));
   assert.equal(text, "warn Deployments run different images: webhook x:1, generator x:2");
 });
 
 test("a program of another release than the roles is only a note", () => {
   assert.match(
-    levels(releaseFindings(core(), "0.2.0 (def)"))[0] ?? "",
+    levels(releaseFindings(core(), [], "0.2.0 (def)"))[0] ?? "",
     /^note roles are of release 0\.1\.0 \(abc\), this program of 0\.2\.0/,
   );
 });

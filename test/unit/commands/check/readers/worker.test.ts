@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readWorker, type WorkerQuestion } from "../../../../../src/commands/check/readers/worker.ts";
-import { gateWarning } from "../../../../../src/api/gate-warning.ts";
+import { gateWarning, releaseWarning } from "../../../../../src/api/gate-warning.ts";
 import { type KubeRequest } from "../../../../../src/kube/kube-client.ts";
 import { createVirtualClock } from "../../../../support/virtual-clock.ts";
 import { createScriptedKubeClient } from "../../../kube/scripted-kube-client.ts";
@@ -29,7 +29,7 @@ async function read(deployments: readonly object[], more: Partial<WorkerQuestion
     if (path.endsWith("/namespaces/kube-system")) return { metadata: { uid: "u" } };
     if (path.endsWith("/serviceaccounts")) return list({ metadata: { name: "podseidon-aggregator" } });
     if (path.endsWith("/subjectaccessreviews")) return { status: { allowed: false } };
-    if (method === "DELETE") onWarnings?.([gateWarning("a")]);
+    if (method === "DELETE") onWarnings?.([gateWarning("a"), releaseWarning("0.1.0 (abc)")]);
     return {};
   };
   const question = {
@@ -53,6 +53,7 @@ test("a worker is asked by a dry-run deletion of the dummy pod that its aggregat
   const { facts, deleted } = await read([aggregator("one", ...flags), aggregator("two", ...flags)]);
   assert.deepEqual(deleted, ["/api/v1/namespaces/quiet/pods/dummy"]);
   assert.deepEqual([...facts.gates], [["quiet/dummy", { kind: "other-cell", cell: "a" }]]);
+  assert.deepEqual(facts.webhookReleases, ["0.1.0 (abc)"]);
   assert.deepEqual(facts.clusterUID, { ok: true, value: "u" });
 });
 
