@@ -46,10 +46,11 @@ const sources: readonly Panel[] = [
   },
   {
     title: "Cells",
-    description: "Silent cells, how many floors cannot be kept without them, and retirements that are under way.",
+    description:
+      "Silent cells, of how many PodProtectors nothing is free without them, and retirements that are under way.",
     queries: [
       ["max(generator_silent_cells)", "silent cells"],
-      ["max(generator_silent_cell_podprotectors)", "floors out of reach"],
+      ["max(generator_silent_cell_podprotectors)", "PodProtectors with nothing free"],
       ["max(generator_retiring_cells)", "retiring cells"],
       ["max(generator_retiring_cell_podprotectors)", "PodProtectors that still have one"],
     ],

@@ -1,6 +1,6 @@
 /**
- * The conditions that depend on which cells are heard (docs/conditions.md): CellSilent, on PodProtectors whose floor is
- * out of reach without cells that are silent, and Unmatched (unmatched-protectors.ts). They are for people. Written
+ * The conditions that depend on which cells are heard (docs/conditions.md): CellSilent, on PodProtectors of which
+ * nothing is free without cells that are silent, and Unmatched (unmatched-protectors.ts). They are for people. Written
  * slowly, because an outage of a large cell concerns thousands of objects while everybody else needs the core.
  */
 import { type ObjectKey } from "../api/object-key.ts";
@@ -34,7 +34,7 @@ export class CellConditions {
     this.#writer = new ConditionWriter({ ...options, found: ({ protector }) => this.#found(protector) });
   }
 
-  /** PodProtectors whose floor is out of reach without a silent cell, as of the last update. */
+  /** PodProtectors of which nothing is free without a silent cell, as of the last update. */
   get affected(): number {
     return this.#affected;
   }
@@ -73,7 +73,11 @@ export class CellConditions {
   }
 }
 
-/** False = the floor can be reached without the silent cells, if there are any. */
+/**
+ * False = more pods than must stay are counted without the silent cells, if there are any. The summary, which kubectl's
+ * columns show, has those cells in it: whoever writes it need not know who is silent. What is promised is left out of
+ * the comparison. It settles within seconds, and each change back and forth would be two writes.
+ */
 export function silentCellsOf(
   { metadata, spec, status }: PodProtector,
   stateOf: CellConditionsOptions["stateOf"],
@@ -86,14 +90,14 @@ export function silentCellsOf(
     if (count === 0 || stateOf(cellID, metadata.uid).kind !== "silent") available += count;
     else silent.push(cellID);
   }
-  if (silent.length === 0 || available >= spec.minAvailable) return false;
+  if (silent.length === 0 || spec.minAvailable <= 0 || available > spec.minAvailable) return false;
   const more = silent.length > namedMax ? ` and ${silent.length - namedMax} more` : "";
   const names = silent.slice(0, namedMax).map((cellID) => `"${cellID}"`);
   return {
     reason: "NoHeartbeat",
     // No count of what is left: it may change every second, and each text is a write.
     message:
-      `Must stay ${spec.minAvailable}, and fewer are available without ${silent.length === 1 ? "cell" : "cells"} ` +
-      `${names.join(", ")}${more}, from which nothing is heard`,
+      `No pod is free: without ${silent.length === 1 ? "cell" : "cells"} ${names.join(", ")}${more}, from which ` +
+      `nothing is heard, no more than the ${spec.minAvailable} that must stay are available`,
   };
 }

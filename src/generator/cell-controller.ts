@@ -1,7 +1,7 @@
 /**
  * What the generator of a core does about cells (docs/cells.md): events and LISTs in, and who does something about
  * them. It removes cells from PodProtectors (cell-removals.ts), marks silent cells (silent-cell-marks.ts), says which
- * floors are out of reach without them and which PodProtectors match nothing (cell-conditions.ts), and retires cells
+ * pods are not free without them and which PodProtectors match nothing (cell-conditions.ts), and retires cells
  * (retire-cells.ts).
  *
  * Every process observes, so that a new leader knows at once which cells are silent. Only the leader writes and

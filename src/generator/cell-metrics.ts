@@ -6,7 +6,7 @@ export interface CellSizes {
   /** Ghost cells of all PodProtectors. */
   readonly ghosts: number;
   readonly silent: number;
-  /** PodProtectors whose floor is out of reach without a silent cell. */
+  /** PodProtectors of which nothing is free without a silent cell. */
   readonly affected: number;
   readonly retiring: number;
   /** PodProtectors that still have a cell that is being retired. */
@@ -30,7 +30,7 @@ export function createCellMetrics(metrics: Metrics): CellMetrics {
   const silent = metrics.gauge("generator_silent_cells", "Cells that are silent, as the leader sees them");
   const affected = metrics.gauge(
     "generator_silent_cell_podprotectors",
-    "PodProtectors whose floor is out of reach without a silent cell, as the leader sees them",
+    "PodProtectors of which nothing is free without a silent cell, as the leader sees them",
   );
   const retiring = metrics.gauge("generator_retiring_cells", "Cells that are being removed from all PodProtectors");
   const retiringProtectors = metrics.gauge(

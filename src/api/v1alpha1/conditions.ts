@@ -30,7 +30,7 @@ interface Reasons {
   readonly Pruned: "FieldsDropped";
   /** Generator: the object is invalid, so that it admits nothing. */
   readonly Unusable: "InvalidObject";
-  /** Generator: the floor is out of reach without a cell that has fallen silent. */
+  /** Generator: nothing is free without a cell that has fallen silent. */
   readonly CellSilent: "NoHeartbeat";
   /** Generator: pods must stay, and none matches in any cell. */
   readonly Unmatched: "NoPods";

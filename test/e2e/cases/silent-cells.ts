@@ -144,14 +144,14 @@ function observers({ webhooks, generator }: Fleet): readonly PodseidonProcess[] 
   return [...webhooks, ...(generator === undefined ? [] : [generator])];
 }
 
-/** A PodProtector whose floor is out of reach without the one cell that has its pod. */
+/** A PodProtector of which nothing is free without the one cell that has its pod. */
 async function protectLone(fleet: Fleet, { cluster }: Worker): Promise<void> {
   const labels = { app: lone };
   await createPods(cluster.admin, { namespace: fleet.namespace, count: 1, namePrefix: lone, labels });
   await fleet.protect(lone, labels, 1, 1);
 }
 
-/** Resolves when people are told: an Event on the cell's Lease, and a condition where the floor is out of reach. */
+/** Resolves when people are told: an Event on the cell's Lease, and a condition where nothing is free. */
 async function waitTold(fleet: Fleet, { cell }: Worker): Promise<void> {
   const { core, namespace } = fleet;
   const about = { kind: "Lease", name: cellLeaseName(cell) };

@@ -13,6 +13,11 @@ const counted = (cellID: string, available: number): JsonObject => ({
   aggregation: { totalReplicas: available, availableReplicas: available, countedMinReadySeconds: 0 },
 });
 
+const promising = (cell: JsonObject): JsonObject => ({
+  ...cell,
+  admissionHistory: { buckets: [{ startTime: "2026-01-01T00:00:00.000000Z", counter: 1 }] },
+});
+
 async function start(
   options: Parameters<Core["startGenerator"]>[1] = {},
 ): Promise<{ core: Core; cells: BeatingCells; generator: GeneratorProcess }> {
@@ -28,13 +33,15 @@ function condition(core: Core, name: string, wanted = "CellSilent"): JsonObject 
   return conditions.find(({ type }) => type === wanted);
 }
 
-test("a floor that is out of reach without the silent cell has the condition while it is silent", async () => {
+test("a PodProtector that has nothing free without the silent cell has the condition while it is silent", async () => {
   const { core, cells, generator } = await start();
   // The floor of all is 3.
   await core.createProtector("short");
   await core.writeCells("short", [counted("a", 2), counted("b", 2)]);
   await core.createProtector("enough");
-  await core.writeCells("enough", [counted("a", 3), counted("b", 2)]);
+  await core.writeCells("enough", [counted("a", 4), counted("b", 2)]);
+  await core.createProtector("level");
+  await core.writeCells("level", [counted("a", 3), counted("b", 2)]);
   await core.createProtector("elsewhere");
   await core.writeCells("elsewhere", [counted("a", 1), counted("b", 0)]);
   cells.stop("b");
@@ -44,22 +51,26 @@ test("a floor that is out of reach without the silent cell has the condition whi
   assert.equal(condition(core, "short")?.["status"], "True");
   assert.equal(
     condition(core, "short")?.["message"],
-    'Must stay 3, and fewer are available without cell "b", from which nothing is heard',
+    'No pod is free: without cell "b", from which nothing is heard, no more than the 3 that must stay are available',
   );
+  assert.equal(condition(core, "level")?.["status"], "True");
+  assert.partialDeepStrictEqual(condition(core, "level", "Ready"), { status: "False", reason: "CellSilent" });
   assert.equal(condition(core, "enough"), undefined);
   assert.equal(condition(core, "elsewhere"), undefined);
-  assert.equal(generator.gauge("generator_silent_cell_podprotectors"), 1);
-  assert.equal(generator.client.writes.length, 1);
-  // The counts of others may change: the text stays.
+  assert.equal(generator.gauge("generator_silent_cell_podprotectors"), 2);
+  assert.equal(generator.client.writes.length, 2);
+  // The counts of others may change, and what they promise comes and goes: the text stays.
   await core.writeCells("short", [counted("a", 1), counted("b", 2)]);
-  await cells.advance(60_000);
-  assert.equal(generator.client.writes.length, 1);
+  await core.writeCells("enough", [promising(counted("a", 4)), counted("b", 2)]);
+  await cells.advance(600_000);
+  assert.equal(generator.client.writes.length, 2);
 
   await cells.start("b");
   await cells.advance(30_000);
   assert.equal(condition(core, "short")?.["status"], "False");
+  assert.partialDeepStrictEqual(condition(core, "level", "Ready"), { status: "True", reason: "Ready" });
   assert.equal(generator.gauge("generator_silent_cell_podprotectors"), 0);
-  assert.equal(generator.client.writes.length, 2);
+  assert.equal(generator.client.writes.length, 4);
   await generator.stop();
 });
 
@@ -171,7 +182,7 @@ test("under a CRD that drops conditions it is tried once an hour", async () => {
   await generator.stop();
 });
 
-test("only cells that are silent for this PodProtector are left out, and a floor of 0 is in reach", () => {
+test("only cells that are silent for this PodProtector are left out, and without a floor nothing is refused", () => {
   const read = (minAvailable: number) => {
     const protector = readProtector({
       metadata: { namespace: "default", name: "web", uid: "u", resourceVersion: "1" },
@@ -190,8 +201,8 @@ test("only cells that are silent for this PodProtector are left out, and a floor
     if (cellID === "b") return { kind: "keep", reason: "keep-until" } as const;
     return { kind: "silent", since: 0 as MonotonicMs } as const;
   };
-  assert.equal(silentCellsOf(read(3), stateOf), false);
-  assert.match((silentCellsOf(read(4), stateOf) as { message: string }).message, /cell "c"/);
+  assert.equal(silentCellsOf(read(2), stateOf), false);
+  assert.match((silentCellsOf(read(3), stateOf) as { message: string }).message, /cell "c"/);
   assert.equal(
     silentCellsOf(read(0), () => ({ kind: "silent", since: 0 as MonotonicMs })),
     false,

@@ -35,7 +35,7 @@ function invalidText(invalid: readonly InvalidProtector[]): string {
 }
 
 interface ConditionTold extends Remedy {
-  readonly check: "undrainable" | "dangling" | "change-held" | "counts-pending" | "annotation-ignored";
+  readonly check: "undrainable" | "dangling" | "change-held" | "counts-pending" | "annotation-ignored" | "cell-silent";
   readonly type: ConditionType;
   /** After the number of objects. */
   readonly text: (count: number) => string;
@@ -62,6 +62,13 @@ const conditionTold: readonly ConditionTold[] = [
     text: (count) => `${counted(count, "change")} held, since too many workloads change at once`,
     cure: "look at the cause: podseidon approve, or undo the change",
     page: "docs/mass-changes.md#approve",
+  },
+  {
+    check: "cell-silent",
+    type: "CellSilent",
+    text: (count) => `${counted(count, "PodProtector")} with nothing free without a silent cell`,
+    cure: "look after the cell, see above: kubectl counts its pods as available and free, webhooks do not",
+    page: "docs/conditions.md#silent-cells",
   },
   {
     check: "annotation-ignored",

@@ -23,8 +23,8 @@ test("a condition is told once, with the first few objects that have it", () => 
 });
 
 test("each condition that a person has to do something about is told", () => {
-  const conditions = ["Undrainable", "Dangling", "ChangeHeld", "CountsPending", "AtFloor"];
-  assert.equal(texts(valid(protector("a", { conditions }))).length, 4);
+  const conditions = ["Undrainable", "Dangling", "ChangeHeld", "CountsPending", "CellSilent", "AtFloor"];
+  assert.equal(texts(valid(protector("a", { conditions }))).length, 5);
 });
 
 test("objects that no webhook can use are a failure", () => {
