@@ -86,9 +86,14 @@ export type RefusingVerdict =
     }
   /**
    * May be admitted once these cells are counted: the cell of the pod, or others whose counts are not in force while
-   * their last numbers would do.
+   * their last numbers would do. `silentForMs`: the cell of the pod is silent, too.
    */
-  | { readonly kind: "counts-pending"; readonly awaited: readonly string[]; readonly figures: QuotaFigures }
+  | {
+      readonly kind: "counts-pending";
+      readonly awaited: readonly string[];
+      readonly figures: QuotaFigures;
+      readonly silentForMs?: number;
+    }
   /** The cell of the pod is silent: nobody knows what is available there. */
   | { readonly kind: "cell-silent"; readonly silentForMs: number; readonly figures: QuotaFigures };
 
@@ -202,7 +207,8 @@ function judge(
     return { verdict: { kind: "cell-silent", silentForMs, figures } };
   }
   if (isUnknownCell || (!countsThere && (need === "quota" || disruption.operation === "evict"))) {
-    return { verdict: { kind: "counts-pending", awaited: [disruption.cellID], figures } };
+    const silence = silentForMs === undefined ? {} : { silentForMs };
+    return { verdict: { kind: "counts-pending", awaited: [disruption.cellID], figures, ...silence } };
   }
   if (full !== undefined) return { verdict: { kind: "retry", cause: full, figures } };
   if (need === "quota") {

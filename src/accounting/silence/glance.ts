@@ -14,6 +14,8 @@ export interface CellGlance {
   readonly heardAgoMs: number | undefined;
   /** For how long it is silent, in milliseconds, whatever keeps its counts in force; undefined = it is not. */
   readonly silentForMs: number | undefined;
+  /** Milliseconds since its last beat where it should have been heard by now; undefined = it is not late, or silent. */
+  readonly lateForMs: number | undefined;
   /** About now webhooks and the generator find it silent, each at its own next look: some may not have yet. */
   readonly isTurning: boolean;
   /** A person keeps its counts in force until then. */
@@ -37,13 +39,15 @@ export function glanceAt(lease: CellLease, now: EpochMicros): CellGlance {
   const agoMs = (time: EpochMicros): number => Math.max(0, (now - time) / 1000);
   const heardAgoMs = renewedAt === undefined ? undefined : agoMs(epochMicrosOf(renewedAt));
   const silentAfterMs = durationSeconds * 1000;
-  const { observeMs } = silenceTimes(silentAfterMs);
+  const { observeMs, contactMs } = silenceTimes(silentAfterMs);
   const beyondMs = (heardAgoMs ?? 0) - silentAfterMs;
-  const isLate = beyondMs >= observeMs;
+  const isSilent = beyondMs >= observeMs;
   const digests = new Set(behind === undefined ? [] : unpackDigests(behind)?.list());
+  const silentForMs = isSilent ? heardAgoMs : silentSince === undefined ? undefined : agoMs(epochMicrosOf(silentSince));
   return {
     heardAgoMs,
-    silentForMs: isLate ? heardAgoMs : silentSince === undefined ? undefined : agoMs(epochMicrosOf(silentSince)),
+    silentForMs,
+    lateForMs: silentForMs === undefined && (heardAgoMs ?? 0) > contactMs ? heardAgoMs : undefined,
     isTurning: beyondMs >= 0 && beyondMs < looksToNotice * observeMs,
     isKept: keepUntil !== undefined && keepUntil > formatMicroTime(now),
     isBehind: (uid) => digests.size > 0 && digests.has(digestOfUID(uid)),

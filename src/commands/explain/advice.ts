@@ -1,11 +1,11 @@
 /** What a person can do about a refusal: commands that work, the mildest first. */
 import { annotations, overrides } from "../../api/v1alpha1/names.ts";
-import { type RefusingVerdict, type Verdict } from "../../accounting/reserve/reservation.ts";
+import { type RefusingVerdict } from "../../accounting/reserve/reservation.ts";
 import { assertNever } from "../../util/assert.ts";
 import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
 import { type Standing } from "../fleet/standing.ts";
 import { shellWord } from "../text/shell.ts";
-import { type AskedPod } from "./judged.ts";
+import { type AskedPod, type Judged } from "./judged.ts";
 
 export interface Advice {
   readonly text: string;
@@ -16,12 +16,12 @@ export interface Advice {
 /** Empty = nothing is refused. */
 export function adviceOn(
   standing: Standing,
-  verdict: Verdict,
+  { verdict, unheard }: Pick<Judged, "verdict" | "unheard">,
   asked: AskedPod | undefined,
   program: string,
 ): readonly Advice[] {
   if (verdict.kind === "admitted") return [];
-  const ways = [...waysOut(standing, verdict, program)];
+  const ways = [...(unheard.length > 0 ? lateWays(unheard, program) : waysOut(standing, verdict, program))];
   if (asked !== undefined) {
     const { namespace, name } = asked.pod;
     ways.push({
@@ -58,6 +58,7 @@ function waysOut(standing: Standing, verdict: RefusingVerdict, program: string):
         ? [{ text: "wait: what is promised settles by itself, and kubectl drain repeats by itself" }]
         : silenceWays(verdict.missed, program);
     case "counts-pending": {
+      if (verdict.silentForMs !== undefined) return silenceWays(verdict.awaited, program);
       const text = `wait for the aggregator of cell ${verdict.awaited.join(", ")}, and look whether it is heard`;
       return [{ text, command: `${program} cells list` }];
     }
@@ -71,6 +72,12 @@ function waysOut(standing: Standing, verdict: RefusingVerdict, program: string):
     default:
       return assertNever(verdict);
   }
+}
+
+/** Waiting helps only when they are heard again. */
+function lateWays(cells: readonly string[], program: string): readonly Advice[] {
+  const text = `look whether the aggregator of cell ${cells.join(", ")} runs: this waits until it is heard again`;
+  return [{ text, command: `${program} cells list` }];
 }
 
 function silenceWays(cells: readonly string[], program: string): readonly Advice[] {

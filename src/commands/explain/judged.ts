@@ -12,6 +12,7 @@ import { flags } from "../../config/flag-table.ts";
 import { type Clock } from "../../util/clock.ts";
 import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
 import { explanation, refusalOf } from "../../webhook/decide/refusal.ts";
+import { lateCells, unheardOf } from "../../webhook/decide/silence-text.ts";
 import {
   isCounted,
   isProtected,
@@ -35,6 +36,8 @@ export interface Judged {
   readonly verdict: Verdict;
   /** The text of a refusal; undefined = it admits. */
   readonly refusal: string | undefined;
+  /** Cells that it waits for, and that should have been heard by now. */
+  readonly unheard: readonly string[];
   /** Of that text, the reason alone, without numbers and advice. */
   readonly why: string | undefined;
 }
@@ -89,9 +92,11 @@ export function judged(
   const [verdict] = judge(view, inForce, [deletion], ruleOf(clock)).verdicts as [Verdict];
   const refusing = verdict.kind === "admitted" ? verdict.insteadOf : verdict;
   const owner = floorOwnerOf(view.protector);
-  if (refusing === undefined) return { verdict, refusal: undefined, why: undefined };
-  const { message } = refusalOf([{ id, verdict: refusing, owner }], cellID);
-  return { verdict, refusal: message, why: explanation(refusing, cellID) };
+  if (refusing === undefined) return { verdict, refusal: undefined, unheard: [], why: undefined };
+  const lateForMs = (late: string): number | undefined => cells?.cells.get(late)?.glance.lateForMs;
+  const { message } = refusalOf([{ id, verdict: refusing, owner, lateForMs }], cellID);
+  const unheard = unheardOf(refusing, lateCells(refusing.figures, lateForMs));
+  return { verdict, refusal: message, unheard, why: explanation(refusing, cellID) };
 }
 
 /**

@@ -125,7 +125,7 @@ export function adviceFor(
   { asked, program }: Pick<ExplanationView, "asked" | "program">,
 ): readonly Advice[] {
   const refused = answers?.deletion ?? inCells.find(({ deletion }) => deletion.verdict.kind !== "admitted")?.deletion;
-  const ways = refused === undefined ? [] : adviceOn(standing, refused.verdict, asked, program);
+  const ways = refused === undefined ? [] : adviceOn(standing, refused, asked, program);
   const known = new Set(ways.map(({ command }) => command));
   return [...adviceOnStates(standing, program).filter(({ command }) => !known.has(command)), ...ways];
 }

@@ -14,7 +14,7 @@ import { byHandKeyOf, generatorStateName } from "../../kube/generator-state.ts";
 import { type Tombstone } from "../protector/tombstone.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "./decision.ts";
 import { type FloorOwner } from "./floor-owner.ts";
-import { ageText, lateText, missedText, silenceAdvice } from "./silence-text.ts";
+import { ageText, lateCells, lateText, missedText, silenceAdvice, unheardOf } from "./silence-text.ts";
 import { printable } from "../../util/printable.ts";
 
 export type RefusingVerdict =
@@ -53,8 +53,10 @@ export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProt
   const causes = refusing.slice(0, causesMax).map(causeOf);
   if (verdict.kind === "unusable") return unusable(id, verdict.reason, causes);
   if (verdict.kind === "tombstone") return lost(id, verdict, causes);
-  const reason = `${firstSentence(id, verdict)}: ${explanation(verdict, cellID)}`;
-  const help = `${advice(verdict, cellID, owner)}${lateClause(verdict, lateForMs)}`;
+  const late = lateCells(verdict.figures, lateForMs);
+  const unheard = unheardOf(verdict, late);
+  const reason = `${firstSentence(id, verdict, unheard)}: ${explanation(verdict, cellID)}`;
+  const help = `${advice(verdict, { cellID, owner, unheard })}${late.length === 0 ? "" : `. ${lateText(late)}`}`;
   const message = `${reason}. ${figuresText(verdict.figures)}. ${help}`;
   const { figures } = verdict;
   return { ...refusedForNow(statusOf(verdict), message, causes, auditOf(id, figures)), figures };
@@ -168,25 +170,33 @@ function causeReason(verdict: QuotaVerdict): string {
   }[verdict.cause];
 }
 
-function firstSentence(id: string, verdict: QuotaVerdict): string {
+/** `unheard`: cells that have to be heard first, so that the cause is theirs. */
+function firstSentence(id: string, verdict: QuotaVerdict, unheard: readonly string[]): string {
+  if (verdict.kind === "rejected" && verdict.missed === undefined)
+    return `PodProtector ${id} reports too few ${nounOf(verdict)} replicas to admit pod deletion`;
+  return `PodProtector ${id} ${lackOf(verdict, unheard)} and is temporarily unable to admit pod deletion`;
+}
+
+function lackOf(verdict: QuotaVerdict, unheard: readonly string[]): string {
   switch (verdict.kind) {
-    case "rejected":
-      return `PodProtector ${id} reports too few ${nounOf(verdict)} replicas to admit pod deletion`;
-    case "retry":
-      return `PodProtector ${id} ${lackOf(verdict.cause)} and is temporarily unable to admit pod deletion`;
-    case "counts-pending":
-      return (
-        `PodProtector ${id} has no counts of ${namesOf(verdict.awaited)} ` +
-        "and is temporarily unable to admit pod deletion"
-      );
     case "cell-silent":
-      return `PodProtector ${id} has no news of this cell and is temporarily unable to admit pod deletion`;
+      return "has no news of this cell";
+    case "counts-pending":
+      if (verdict.silentForMs !== undefined) return "has no news of this cell";
+      return unheard.length === 0
+        ? `has no counts of ${namesOf(verdict.awaited)}`
+        : `hears nothing of ${namesOf(unheard)}`;
+    case "rejected":
+      return `has no news of ${namesOf(verdict.missed ?? [])}`;
+    case "retry":
+      if (verdict.missed !== undefined) return `has no news of ${namesOf(verdict.missed)}`;
+      return unheard.length === 0 ? fullnessOf(verdict.cause) : `hears nothing of ${namesOf(unheard)}`;
     default:
       return assertNever(verdict);
   }
 }
 
-function lackOf(cause: Extract<QuotaVerdict, { readonly kind: "retry" }>["cause"]): string {
+function fullnessOf(cause: Extract<QuotaVerdict, { readonly kind: "retry" }>["cause"]): string {
   switch (cause) {
     case "unconfirmed":
       return "has promised all pods that may go";
@@ -217,6 +227,10 @@ export function explanation(verdict: QuotaVerdict, cellID: string): string {
         "so nobody knows how many of its pods are available"
       );
     case "counts-pending":
+      if (verdict.silentForMs !== undefined) {
+        const silence = `nothing has been heard from cell ${cell} for ${ageText(verdict.silentForMs)}`;
+        return `${silence}, and it had not counted what the PodProtector selects now`;
+      }
       return verdict.awaited.includes(cellID)
         ? `the aggregator of cell ${cell} has not counted the pods that the PodProtector selects now`
         : "there may be enough replicas, but these aggregators have not counted what the PodProtector selects now";
@@ -245,7 +259,14 @@ function missedClause({ figures, missed }: Extract<QuotaVerdict, { readonly miss
   return missed === undefined ? "" : `; ${missedText(figures, missed)}`;
 }
 
-function advice(verdict: QuotaVerdict, cellID: string, owner: FloorOwner | undefined): string {
+interface Advised {
+  /** Of the pod. */
+  readonly cellID: string;
+  readonly owner: FloorOwner | undefined;
+  readonly unheard: readonly string[];
+}
+
+function advice(verdict: QuotaVerdict, { cellID, owner, unheard }: Advised): string {
   switch (verdict.kind) {
     case "cell-silent":
       return silenceAdvice(cellID);
@@ -254,8 +275,12 @@ function advice(verdict: QuotaVerdict, cellID: string, owner: FloorOwner | undef
       return `${outlook(verdict.figures, owner)}${floorAdvice(owner)}`;
     case "retry":
       if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
-      return `Try again in a few seconds: ${settling}${oldestText(verdict.oldest ?? [])}`;
+      return unheard.length > 0
+        ? `What is promised in ${namesOf(unheard)} settles when ${itIs(unheard)} heard again${oldestOf(verdict)}`
+        : `Try again in a few seconds: ${settling}${oldestOf(verdict)}`;
     case "counts-pending":
+      if (verdict.silentForMs !== undefined) return silenceAdvice(cellID);
+      if (unheard.length > 0) return `What the PodProtector selects there counts when ${itIs(unheard)} heard again`;
       if (verdict.figures.cells.some(({ counts }) => counts === "remade")) {
         return (
           "The PodProtector was gone and was made again a moment ago; " +
@@ -271,17 +296,12 @@ function advice(verdict: QuotaVerdict, cellID: string, owner: FloorOwner | undef
   }
 }
 
-/** What an aggregator that has just died makes of "in a few seconds". */
-function lateClause({ figures }: QuotaVerdict, lateForMs: RefusingProtector["lateForMs"]): string {
-  const late = figures.cells.flatMap(({ cellID }) => {
-    const ms = lateForMs?.(cellID);
-    return ms === undefined ? [] : [{ cellID, ms }];
-  });
-  return late.length === 0 ? "" : `. ${lateText(late)}`;
+function itIs(cellIDs: readonly string[]): string {
+  return cellIDs.length === 1 ? "it is" : "they are";
 }
 
 /** Who has promised deletions that are not carried out can be found by their pods. */
-function oldestText(oldest: readonly OpenAdmission[]): string {
+function oldestOf({ oldest = [] }: { readonly oldest?: readonly OpenAdmission[] }): string {
   if (oldest.length === 0) return "";
   const texts = oldest.map(({ cellID, pod, kind, ageSeconds }) => {
     const what = pod === undefined ? `${kind} pods` : `${kind} of pod ${quoted(pod)}`;

@@ -2,6 +2,7 @@
 import { cellLeaseAnnotations, cellLeaseName } from "../../api/cell-lease.ts";
 import { isCellID } from "../../api/cell-id.ts";
 import { type CellFigures, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
+import { type RefusingVerdict } from "../../accounting/reserve/reservation.ts";
 import { printable } from "../../util/printable.ts";
 
 /** Cells named with their age, so that a person can read it. */
@@ -30,8 +31,40 @@ function silentText({ cellID, silentForMs = 0 }: CellFigures): string {
   return `cell ${quoted(cellID)} has been silent for ${ageText(silentForMs)}`;
 }
 
+/** Not heard for `ms` milliseconds, and not silent yet. */
+export interface LateCell {
+  readonly cellID: string;
+  readonly ms: number;
+}
+
+/** `lateForMs`: undefined = none is. */
+export function lateCells(
+  { cells }: QuotaFigures,
+  lateForMs: ((cellID: string) => number | undefined) | undefined,
+): readonly LateCell[] {
+  return cells.flatMap(({ cellID }) => {
+    const ms = lateForMs?.(cellID);
+    return ms === undefined ? [] : [{ cellID, ms }];
+  });
+}
+
+/**
+ * The late cells that a deletion waits for: for their counts, or for what they have promised. An aggregator that has
+ * died counts and settles nothing, however often somebody tries again.
+ */
+export function unheardOf(verdict: RefusingVerdict, late: readonly LateCell[]): readonly string[] {
+  const { cells } = verdict.figures;
+  const awaited =
+    verdict.kind === "counts-pending"
+      ? verdict.awaited
+      : verdict.kind === "retry" && verdict.missed === undefined
+        ? cells.filter(({ unconfirmed }) => unconfirmed > 0).map(({ cellID }) => cellID)
+        : [];
+  return late.map(({ cellID }) => cellID).filter((cellID) => awaited.includes(cellID));
+}
+
 /** Cells that may be silent soon: `Not heard: cell "a" for 65 s. If that goes on, check the aggregator there`. */
-export function lateText(late: readonly { readonly cellID: string; readonly ms: number }[]): string {
+export function lateText(late: readonly LateCell[]): string {
   const named = late.slice(0, cellsMax).map(({ cellID, ms }) => `cell ${quoted(cellID)} for ${ageText(ms)}`);
   const more = late.length > cellsMax ? [`${late.length - cellsMax} more`] : [];
   return `Not heard: ${[...named, ...more].join(", ")}. If that goes on, check the aggregator there`;

@@ -65,3 +65,10 @@ test("a cell that is behind on a PodProtector is silent for that one only", () =
   assert.equal(silentFor(behind, "other"), undefined);
   assert.equal(silentFor(glance({ renewedAt: timeOf(-5), behind: "no digests" }), "late"), undefined);
 });
+
+test("a cell is late when it should have been heard by now, until it is silent", () => {
+  assert.equal(glance({ renewedAt: timeOf(-45) }).lateForMs, undefined);
+  assert.equal(glance({ renewedAt: timeOf(-46) }).lateForMs, 46_000);
+  assert.equal(glance({ renewedAt: timeOf(-400) }).lateForMs, undefined);
+  assert.equal(glance({}).lateForMs, undefined);
+});

@@ -22,8 +22,8 @@ function standing(kind: string | undefined, ...conditions: readonly string[]): S
   } as unknown as Standing;
 }
 
-const textOf = (of: Standing, verdict: object): string =>
-  adviceOn(of, verdict as Verdict, undefined, "podseidon")
+const textOf = (of: Standing, verdict: object, unheard: readonly string[] = []): string =>
+  adviceOn(of, { verdict: verdict as Verdict, unheard }, undefined, "podseidon")
     .map(({ text, command = "" }) => `${text}|${command}`)
     .join("\n");
 
@@ -49,11 +49,20 @@ test("a hand-made floor is lowered in the PodProtector, and a dangling one relea
   assert.match(textOf(standing("Deployment", "Dangling"), { kind: "rejected" }), /\|podseidon release shop\/own$/);
 });
 
+test("nobody is told to wait a moment for a cell that is not heard", () => {
+  const text = textOf(standing("Deployment"), { kind: "retry", cause: "unconfirmed" }, ["w1"]);
+  assert.equal(
+    text,
+    "look whether the aggregator of cell w1 runs: this waits until it is heard again|podseidon cells list",
+  );
+});
+
 test("silent cells are looked after, kept or retired", () => {
   for (const verdict of [
     { kind: "cell-silent" },
     { kind: "rejected", missed: ["w2"] },
     { kind: "retry", missed: ["w2"] },
+    { kind: "counts-pending", awaited: ["w2"], silentForMs: 240_000 },
   ]) {
     const text = textOf(standing("Deployment"), verdict);
     assert.match(text, /^look after the aggregator of cell w2: /);

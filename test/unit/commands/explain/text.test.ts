@@ -25,7 +25,12 @@ test("an eviction is told apart from a deletion only where the answers differ", 
   const asked = typicalPod(standing.view, "w1")!;
   const { clock } = fleet;
   const deletion = judged("core/shop/web", standing.view, asked, "delete", { cells: undefined, clock });
-  const admitted: Judged = { verdict: { kind: "admitted" } as Judged["verdict"], refusal: undefined, why: undefined };
+  const admitted: Judged = {
+    verdict: { kind: "admitted" } as Judged["verdict"],
+    refusal: undefined,
+    unheard: [],
+    why: undefined,
+  };
   const told = (eviction: Judged): string => {
     const answers = { relation: "protected", deletion, eviction } as const;
     const none = { cells: undefined, promises: [], pods: undefined, refusals: undefined, inCells: [] };

@@ -48,17 +48,54 @@ test("refusals name the cells that have not been heard for a while, though they 
     ["c1", 65_000],
     ["c2", 130_000],
   ]);
-  for (const verdict of [
-    { kind: "rejected", figures },
-    { kind: "retry", cause: "unconfirmed", figures },
-  ] as const) {
-    const lateForMs = (cellID: string) => late.get(cellID);
-    const { message } = refusalOf([{ id: "core/ns/web", verdict, owner, lateForMs }], "c1");
+  const lateForMs = (cellID: string) => late.get(cellID);
+  const refused = (verdict: RefusingVerdict) =>
+    refusalOf([{ id: "core/ns/web", verdict, owner, lateForMs }], "c1").message;
+  const rejected = refused({ kind: "rejected", figures });
+  const retry = refused({ kind: "retry", cause: "unconfirmed", figures });
+  const pending = refused({ kind: "counts-pending", awaited: ["c2", "c4"], figures });
+  assert.match(rejected, /^PodProtector core\/ns\/web reports too few available replicas/);
+  assert.match(
+    retry,
+    /^PodProtector core\/ns\/web hears nothing of cell "c1" and is temporarily unable to admit pod deletion: after the/,
+  );
+  assert.match(retry, /\. What is promised in cell "c1" settles when it is heard again\. Not heard: cell "c1"/);
+  assert.match(pending, /^PodProtector core\/ns\/web hears nothing of cell "c2" and is temporarily unable to/);
+  for (const message of [rejected, retry, pending]) {
+    assert.doesNotMatch(message, /in a few seconds/);
     assert.match(
       message,
       /\. Not heard: cell "c1" for 65 s, cell "c2" for 2 min\. If that goes on, check the aggregator there$/,
     );
   }
+});
+
+test("refusals because of silent cells begin with them, and never tell to try again in a few seconds", () => {
+  const cells = figures.cells.map((one) => (one.cellID === "c2" ? { ...one, silentForMs: 240_000 } : one));
+  const silent = { ...figures, cells };
+  for (const verdict of [
+    { kind: "rejected", figures: silent, missed: ["c2"] },
+    { kind: "retry", cause: "unconfirmed", figures: silent, missed: ["c2"] },
+  ] as const) {
+    const { message } = refuse(verdict);
+    assert.match(
+      message,
+      /^PodProtector core\/ns\/web has no news of cell "c2" and is temporarily unable to admit pod/,
+    );
+    assert.match(message, /cell "c2" has been silent for 4 min/);
+    assert.doesNotMatch(message, /in a few seconds/);
+  }
+});
+
+test("a cell that fell silent before it had counted is told as silent, not as one that counts in a few seconds", () => {
+  const { message } = refuse({ kind: "counts-pending", awaited: ["c1"], figures, silentForMs: 240_000 });
+  assert.match(message, /^PodProtector core\/ns\/web has no news of this cell and is temporarily unable to admit /);
+  assert.match(
+    message,
+    /: nothing has been heard from cell "c1" for 4 min, and it had not counted what the PodProtector selects now\./,
+  );
+  assert.match(message, /Check the aggregator of cell "c1"/);
+  assert.doesNotMatch(message, /in a few seconds/);
 });
 
 test("refusals say when quota comes back", () => {
