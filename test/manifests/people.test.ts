@@ -31,6 +31,7 @@ function textsOf(name: string): readonly string[] {
 
 test("podseidon-look only reads, and only what status and explain ask for", () => {
   assert.deepEqual(textsOf("podseidon-look"), [
+    "*: get customresourcedefinitions.apiextensions.k8s.io [podprotectors.podseidon.kubewharf.io]",
     "*: get,list,watch podprotectors.podseidon.kubewharf.io",
     "*: list,watch events",
     "podseidon-system: get configmaps [podseidon-generator-state]",

@@ -5,6 +5,7 @@
 import { objectKey } from "../../api/object-key.ts";
 import { type KubeClient, type KubeError } from "../../kube/kube-client.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
+import { type ReadDefinition, readDefinition } from "../../kube/protector-definition.ts";
 import { leases, podProtectors } from "../../kube/resources.ts";
 import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
 import { type Clock, type EpochMicros } from "../../util/clock.ts";
@@ -28,6 +29,8 @@ export interface CoreLook {
   readonly events: readonly ProtectorEvent[] | undefined;
   readonly replicas: readonly ReadyReplicas[] | undefined;
   readonly tombstones: readonly SeenTombstone[];
+  /** Of the CRD of PodProtectors; "terminating" = somebody has deleted it. Undefined = it cannot be read. */
+  readonly definition: "there" | "terminating" | "gone" | undefined;
   /** Deleted, while no generator leads; empty while one does. */
   readonly waiting: readonly WaitingWorkload[];
   /** One line for each thing that cannot be read. */
@@ -73,7 +76,7 @@ export async function lookAt(options: LookOptions): Promise<CoreLook> {
     return undefined;
   };
   const system = { namespace: leaseNamespace };
-  const [listed, cells, held, happened, replicas] = await Promise.all([
+  const [listed, cells, held, happened, replicas, definition] = await Promise.all([
     asked({ verb: "list", resource: podProtectors, namespace }, () => listProtectors(client, namespace, signal)),
     asked({ verb: "list", resource: leases, ...system }, () => listCells(client, leaseNamespace, now, signal)),
     asked({ verb: "get", resource: configMaps, ...system, name: generatorStateName }, () =>
@@ -81,6 +84,7 @@ export async function lookAt(options: LookOptions): Promise<CoreLook> {
     ),
     asked({ verb: "list", resource: events, namespace }, () => listProtectorEvents(client, namespace, signal)),
     asked({ verb: "list", resource: deployments, ...system }, () => listReplicas(client, leaseNamespace, signal)),
+    readDefinition(client, { signal }),
   ]);
   const isAway = cells?.observer !== undefined && isGeneratorAway(cells.observer.glance.heardAgoMs);
   const ownMetadata = listed?.valid.map(({ protector }) => protector.metadata) ?? [];
@@ -95,10 +99,18 @@ export async function lookAt(options: LookOptions): Promise<CoreLook> {
     held,
     events: happened,
     replicas,
+    definition: definitionState(definition),
     tombstones: listed === undefined ? [] : seenTombstones(happened ?? [], present, held?.state),
     waiting,
     unread,
   };
+}
+
+/** Roles of earlier releases lack the right. Who may not read it sees by the rest that something is wrong. */
+function definitionState(definition: ReadDefinition): CoreLook["definition"] {
+  if (definition.kind === "gone") return "gone";
+  if (definition.kind !== "there") return undefined;
+  return definition.isTerminating ? "terminating" : "there";
 }
 
 /** Where Podseidon runs as processes of a machine, nobody needs to read Deployments. */

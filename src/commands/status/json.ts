@@ -43,6 +43,7 @@ function coreJson(look: CoreLook): object {
       name,
       deletedAt: deletedAt === undefined ? undefined : formatMicroTime(deletedAt),
     })),
+    definition: look.definition,
     unread,
   };
 }

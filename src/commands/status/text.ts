@@ -15,6 +15,7 @@ import { type Column, type Row, shortened, table } from "../text/table.ts";
 import { wrapped } from "../text/wrap.ts";
 import { cellLines, isCellWrong } from "./cell-lines.ts";
 import { cellsTable } from "./cells-table.ts";
+import { lostDefinitionText } from "./lost-definition.ts";
 import { areWrong, chosenLines, keyOf, type Line, placeOf, type Shown } from "./order.ts";
 
 export interface StatusView {
@@ -42,6 +43,8 @@ const nameLengthMax = 40;
 export function isAnythingWrong(look: CoreLook): boolean {
   return (
     look.unread.length > 0 ||
+    look.definition === "terminating" ||
+    look.definition === "gone" ||
     look.tombstones.length > 0 ||
     look.waiting.length > 0 ||
     (look.held?.held.length ?? 0) > 0 ||
@@ -54,7 +57,12 @@ export function statusText(looks: readonly CoreLook[], view: StatusView): string
   return looks
     .map((look) => {
       const title = looks.length === 1 ? "" : `${coloured(view.terminal, "strong", `core ${look.core}`)}\n`;
-      const parts = [protectorsPart(look, view), cellsTable(look, view.terminal), linesPart(look, view)];
+      const parts = [
+        lostDefinitionText(look, view),
+        protectorsPart(look, view),
+        cellsTable(look, view.terminal),
+        linesPart(look, view),
+      ];
       return title + parts.filter((part) => part !== "").join("\n");
     })
     .join("\n");

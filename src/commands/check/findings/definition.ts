@@ -10,6 +10,11 @@ const apply = {
   page: "docs/upgrading.md#a-crd-that-drops-fields",
 };
 
+/** Whether it is gone, or will be with the last of its objects. */
+export function isLost({ definition }: Pick<CoreFacts, "definition">): boolean {
+  return definition.ok && (definition.value === undefined || isTerminating(definition.value));
+}
+
 /** `release`: of the generator that runs, such as "0.1.0"; undefined = it is not known. `own`: of this program. */
 export function definitionFindings(
   { definition }: Pick<CoreFacts, "definition">,
@@ -20,7 +25,7 @@ export function definitionFindings(
   const crd = definition.value;
   if (crd === undefined) {
     const remedy = {
-      cure: "make it again, from the newest file of PodProtectors that you have",
+      cure: "do not restart webhooks; stop the generator, and make it again from the newest file that you have",
       command: "podseidon restore crd --file=FILE",
       page: lost,
     };

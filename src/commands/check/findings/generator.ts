@@ -3,6 +3,7 @@ import { finalizer } from "../../../api/v1alpha1/names.ts";
 import { finalizerCommand, type WaitingWorkload } from "../../../sources/waiting-deletions.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 import { type CoreFacts, type LeaseFacts } from "../facts.ts";
+import { isLost } from "./definition.ts";
 import { agoText, counted, fail, type Finding, namesText, ok, unchecked } from "../finding.ts";
 
 /** A leader renews every few seconds, and another replica takes its Lease after 15 s. */
@@ -10,10 +11,11 @@ const awayAfterSeconds = 30;
 
 /** `now`: by the clock of the core. */
 export function generatorFindings(
-  { generator, protectors, waiting }: Pick<CoreFacts, "generator" | "protectors" | "waiting">,
+  core: Pick<CoreFacts, "generator" | "protectors" | "waiting" | "definition">,
   now: EpochMicros,
   systemNamespace: string,
 ): readonly Finding[] {
+  const { generator, protectors, waiting } = core;
   if (!generator.ok) return [unchecked("generator", "the generator", generator.why)];
   const lease = generator.value;
   if (lease !== undefined && !isAway(lease, now)) {
@@ -23,11 +25,17 @@ export function generatorFindings(
     ? protectors.value.valid.filter(({ protector }) => protector.metadata.finalizers?.includes(finalizer) === true)
     : [];
   const since = awayText(lease, now);
+  if (isLost(core)) {
+    const text = `no generator leads${since}: floors no longer follow the workloads`;
+    const cure = "leave it stopped until the CRD is back: it would make objects without their status";
+    const remedy = { cure, page: "docs/disasters.md#the-crd-is-lost" };
+    return [fail("generator", text, remedy), ...waitingFindings(waiting, "restore the CRD, then start the generator")];
+  }
   const command = `kubectl -n ${systemNamespace} scale deploy podseidon-generator --replicas=2`;
   if (carrying.length === 0) {
     const remedy = { cure: "start it", command, page: "docs/generator.md#lifecycle" };
     const text = `no generator leads${since}: floors no longer follow the workloads`;
-    return [fail("generator", text, remedy), ...waitingFindings(waiting)];
+    return [fail("generator", text, remedy), ...waitingFindings(waiting, "start the generator")];
   }
   const workloads = carrying.length === 1 ? "its workload" : "their workloads";
   const objects = `${counted(carrying.length, "PodProtector")} and ${workloads}`;
@@ -42,12 +50,12 @@ export function generatorFindings(
         page: "docs/install.md#removing-it",
       },
     ),
-    ...waitingFindings(waiting),
+    ...waitingFindings(waiting, "start the generator"),
   ];
 }
 
 /** They hang already. */
-function waitingFindings(waiting: readonly WaitingWorkload[]): readonly Finding[] {
+function waitingFindings(waiting: readonly WaitingWorkload[], cure: string): readonly Finding[] {
   const [first] = waiting;
   if (first === undefined) return [];
   const names = namesText(waiting.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`));
@@ -56,7 +64,7 @@ function waitingFindings(waiting: readonly WaitingWorkload[]): readonly Finding[
       "generator-awaited",
       `${counted(waiting.length, "workload")} being deleted until a generator leads: ${names}`,
       {
-        cure: "start the generator; only if none is to come back, take the finalizer off",
+        cure: `${cure}; only if none is to come back, take the finalizer off`,
         command: finalizerCommand(first),
         page: "docs/generator.md#when-none-leads",
       },

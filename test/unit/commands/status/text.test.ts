@@ -16,6 +16,7 @@ const empty: CoreLook = {
   events: undefined,
   replicas: undefined,
   tombstones: [],
+  definition: "there",
   waiting: [],
   unread: [],
 };

@@ -38,6 +38,16 @@ test("finalizers that it has left are told, since deletions of workloads hang", 
   );
 });
 
+test("while the CRD is lost nobody is told to start the generator, which would make objects without status", () => {
+  const terminating = { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } };
+  for (const definition of [read(terminating), read(undefined)]) {
+    const [finding] = generatorFindings({ ...core(), generator: read(undefined), definition }, now, "podseidon-system");
+    assert.equal(finding?.level, "fail");
+    assert.match(finding?.cure ?? "", /^leave it stopped until the CRD is back/);
+    assert.equal(finding?.command, undefined);
+  }
+});
+
 test("a generator whose own clock is behind is not away: the API server says when it wrote", () => {
   assert.equal(isAway({ holder: "g", renewedAt: before(900), writtenAt: before(2) }, now), false);
   assert.equal(isAway({ holder: "g", renewedAt: before(900), writtenAt: undefined }, now), true);
