@@ -137,8 +137,10 @@ function warnOfSettings({ config, metrics }: Runtime, logger: Logger): void {
 function ofCore(runtime: Runtime, core: ConnectedCore, logger: Logger) {
   const { name, client } = core;
   const informer = createWatchedInformer(runtime, core, logger);
-  const cells = new CellLeases({ ...runtime, ...runtime.config.cells, core: name, client, role: "webhook", logger });
-  const { waitingEvents, ...recorders } = createWebhookRecorders(runtime, core, logger.with({ core: name }));
+  const logged = logger.with({ core: name });
+  const { config } = runtime;
+  const cells = new CellLeases({ ...runtime, ...config.cells, core: name, client, role: "webhook", logger: logged });
+  const { waitingEvents, ...recorders } = createWebhookRecorders(runtime, core, logged);
   return {
     name,
     client,

@@ -25,6 +25,7 @@ export const states = [
   "matches nothing",
   "override ignored",
   "spec ignored",
+  "unprotected",
   "shadow",
   "released",
   "ok",
@@ -43,6 +44,7 @@ export const conditionOf: { readonly [S in State]?: ConditionType } = {
   "matches nothing": "Unmatched",
   "override ignored": "OverrideIgnored",
   "spec ignored": "SpecIgnored",
+  unprotected: "Unprotected",
 };
 
 /** Those that need somebody. The others are worth a look. */
@@ -136,6 +138,7 @@ function statesOf({ protector, isShadow, isReleased }: ProtectorView, figures: Q
     "matches nothing": holds(protector, "Unmatched"),
     "override ignored": holds(protector, "OverrideIgnored"),
     "spec ignored": holds(protector, "SpecIgnored"),
+    unprotected: holds(protector, "Unprotected"),
     shadow: isShadow,
     released: isReleased,
   };

@@ -9,6 +9,8 @@ export type Line =
 
 /** A fleet of up to so many is shown whole: it fits on a screen. */
 const shownWholeMax = 25;
+/** Those that are well, or as somebody wants them, are only counted in a larger fleet. */
+const quiet: ReadonlySet<State> = new Set<State>(["ok", "shadow", "unprotected"]);
 /** Of those with something to say in a larger fleet; more are only counted. */
 const shownMax = 50;
 
@@ -38,7 +40,7 @@ export function chosenLines(
   const lines =
     showsAll || all.length <= shownWholeMax
       ? sorted
-      : sorted.filter(({ state }) => state !== "ok" && state !== "shadow").slice(0, shownMax);
+      : sorted.filter(({ state }) => !quiet.has(state)).slice(0, shownMax);
   return { lines, counts, left: all.length - lines.length };
 }
 

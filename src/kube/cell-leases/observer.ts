@@ -22,7 +22,7 @@ import { createCellMetrics, type CellMetrics } from "./cell-metrics.ts";
 import { GeneratorBeat } from "./generator-beat.ts";
 
 export interface CellLeasesOptions {
-  /** Name of the core, for logs and metrics. */
+  /** Name of the core, for texts and metrics. The logger has it already. */
   readonly core: string;
   readonly client: KubeClient;
   /** "webhook" or "generator", for metrics: each role of a process observes for itself. */
@@ -247,8 +247,9 @@ export class CellLeases {
     }
   }
 
-  #place(): { readonly core: string; readonly leaseNamespace: string } {
-    const { core, leaseNamespace } = this.#options;
-    return { core, leaseNamespace };
+  /** The logger adds the core. */
+  #place(): { readonly leaseNamespace: string } {
+    const { leaseNamespace } = this.#options;
+    return { leaseNamespace };
   }
 }

@@ -31,6 +31,7 @@ function rig({ silentPolicy = "zero" }: { silentPolicy?: "zero" | "keep" } = {})
   const log: string[] = [];
   const lists: string[][] = [];
   const write = (level: string) => (message: string, fields?: LogFields) => {
+    assert.equal(fields?.["core"], undefined, "the logger has it, and a line would have it twice");
     const cell = fields?.["cell"];
     log.push(typeof cell === "string" ? `${level} ${message} ${cell}` : `${level} ${message}`);
   };
