@@ -5,7 +5,7 @@
  */
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
 import { type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
-import { type KubeError } from "../../kube/kube-client.ts";
+import { isKubeError, type KubeError } from "../../kube/kube-client.ts";
 import { readProtectorLive, swapStatus } from "../../kube/pod-protectors.ts";
 import { type ExecuteOutcome } from "../../retry-batch/index.ts";
 import { assertNever } from "../../util/assert.ts";
@@ -85,8 +85,8 @@ export class StatusWriter {
    * only for programmer errors.
    */
   async execute(protector: Protector, deletions: readonly Deletion[]): Promise<Outcome> {
-    const isThere = protector.tombstone === undefined;
-    const unread = isThere && protector.isDoubtful ? await this.#readLive(protector, deletions) : undefined;
+    const isReadLive = protector.tombstone === undefined && protector.isDoubtful;
+    const unread = isReadLive ? await this.#readLive(protector, deletions) : undefined;
     const { view, tombstone } = protector;
     // There is nothing to compare and swap.
     if (tombstone !== undefined) return all(deletions, { kind: "tombstone", tombstone });
@@ -101,7 +101,7 @@ export class StatusWriter {
     const counted = deletions.filter(counts);
     const { verdicts, status } = protector.judge([...unrecorded, ...counted]);
     if (status !== undefined) {
-      const unwritten = await this.#write(protector, view, status, deletions);
+      const unwritten = await this.#write(protector, { view, isReadLive }, status, deletions);
       if (unwritten !== undefined) return unwritten;
       protector.admitted([...unrecorded, ...counted].filter((_, index) => isRecorded(verdicts[index])));
     }
@@ -137,7 +137,7 @@ export class StatusWriter {
   /** Returns how the batch goes on when the write was not accepted; undefined = it was. */
   async #write(
     protector: Protector,
-    base: ProtectorView,
+    { view: base, isReadLive }: { readonly view: ProtectorView; readonly isReadLive: boolean },
     status: PodProtectorStatus,
     deletions: readonly Deletion[],
   ): Promise<Outcome | undefined> {
@@ -165,8 +165,11 @@ export class StatusWriter {
         return this.#retryConflict(protector.conflicted(base));
       case "gone":
         return this.#vanished(protector, swap.error, deletions);
-      case "lost":
       case "refused":
+        if (!isReadLive && isKubeError(swap.error, "forbidden", "invalid"))
+          return this.#readAgain(protector, swap.error);
+        return this.#afterFailure(protector, swap.error, deletions);
+      case "lost":
         return this.#afterFailure(protector, swap.error, deletions);
       default:
         return assertNever(swap);
@@ -203,6 +206,15 @@ export class StatusWriter {
       default:
         return assertNever(kind);
     }
+  }
+
+  /**
+   * A new CRD shows fields of the same version that the former one dropped. A write without them is refused by the
+   * policies, and the watch tells nothing (docs/upgrading.md#order). So only what was read live is refused for good.
+   */
+  #readAgain(protector: Protector, error: KubeError): ExecuteOutcome<never> {
+    this.#noteFailure(protector, error);
+    return { kind: "retry", delayMs: 0 };
   }
 
   #noteFailure(protector: Protector, error: KubeError): void {

@@ -56,7 +56,8 @@ async function upgraded(context: CaseContext, order: readonly Part[]): Promise<F
     program: earlier.program,
     aggregatorArgs: ["--update-trigger-enable"],
     dummyPodInside: true,
-    webhookArgs: ["--webhook-drain-delay=1s"],
+    // Stops as in production.
+    webhookArgs: ["--webhook-drain-delay=3s"],
   });
   const available = await startPods(context, fleet);
   await createSource(fleet);

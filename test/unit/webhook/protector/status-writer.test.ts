@@ -258,3 +258,19 @@ test("a live object that is invalid refuses its pods and says so", async () => {
   assert.equal(answer.code, 503);
   assert.match(answer.message, /^PodProtector core\/ns\/web is invalid, so pod deletions are denied/);
 });
+
+test("status writes that the core refuses are tried once more on the object as it is, and then given up", async () => {
+  const { core, replica } = world([roomy()]);
+  const methods = (): readonly string[] => core.requests.map(({ method }) => method);
+  let refusals = 1;
+  core.script = ({ method }) => (method === "PUT" && refusals-- > 0 ? { refuse: "forbidden", code: 403 } : "none");
+  assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
+  assert.deepEqual(methods(), ["PUT", "GET", "PUT"]);
+
+  refusals = Infinity;
+  core.requests.length = 0;
+  const answer = await replica.review(deleteReview(pod("q")));
+  assert.equal(answer.allowed, false);
+  assert.match(answer.message, /cannot reserve/);
+  assert.deepEqual(methods(), ["PUT", "GET", "PUT"]);
+});
