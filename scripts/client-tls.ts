@@ -9,7 +9,8 @@
  */
 import { parseArgs } from "node:util";
 import { ArgumentError, readArguments, runProgram } from "./command-line.ts";
-import { daysMax, issueClientCertificate, parseDays, writeFiles } from "./tls-certificates.ts";
+import { daysMax, issueClientCertificate } from "../src/certificates/index.ts";
+import { parseDays, writeFiles } from "./tls-certificates.ts";
 
 const usage = `usage: node scripts/n.mjs scripts/client-tls.ts --client NAME --out DIR [options]
   --client NAME  who the API server is: the name in --webhook-client-cells, best that of its cell

@@ -1,4 +1,5 @@
 /** The command line of a script that people run by hand: read, with its mistakes told in one line and the usage. */
+import { CertificateRequestError } from "../src/certificates/index.ts";
 import { messageOf } from "../src/util/error-message.ts";
 
 /** An invalid argument; the message is one line. */
@@ -24,7 +25,7 @@ export async function runProgram(
   try {
     await main(process.argv.slice(2));
   } catch (error) {
-    if (error instanceof ArgumentError) {
+    if (error instanceof ArgumentError || error instanceof CertificateRequestError) {
       process.stderr.write(`${name}: ${error.message}\n${usage}\n`);
       process.exitCode = 2;
     } else if (error instanceof Error && "code" in error) {

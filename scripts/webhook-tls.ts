@@ -12,12 +12,11 @@ import { ArgumentError, readArguments, runProgram } from "./command-line.ts";
 import {
   checkDnsName,
   daysMax,
-  dnsLabel,
   issueServerCertificate,
   type IssuedCertificate,
-  parseDays,
-  writeFiles,
-} from "./tls-certificates.ts";
+  isDnsLabel,
+} from "../src/certificates/index.ts";
+import { parseDays, writeFiles } from "./tls-certificates.ts";
 
 /** The DNS names of a Service inside its cluster; the API server uses the one that ends in .svc. */
 export function serviceDnsNames(namespace: string, service: string): string[] {
@@ -80,7 +79,7 @@ export function parseCommandLine(args: readonly string[]) {
   if (namespace === undefined) throw new ArgumentError("--namespace is required");
   if (service === undefined) throw new ArgumentError("--service is required");
   for (const [flag, name] of Object.entries({ namespace, service }))
-    if (!dnsLabel.test(name)) throw new ArgumentError(`--${flag}: "${name}" is not a Kubernetes name`);
+    if (!isDnsLabel(name)) throw new ArgumentError(`--${flag}: "${name}" is not a Kubernetes name`);
   checkDnsName(secret);
   if (out === "") throw new ArgumentError("--out: must not be empty");
   return {

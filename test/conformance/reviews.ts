@@ -8,7 +8,7 @@ import { type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { type AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import { issueServerCertificate } from "../../scripts/tls-certificates.ts";
+import { issueServerCertificate } from "../../src/certificates/index.ts";
 import { type StatusDetails, type Thing } from "./thing.ts";
 
 export interface ReviewRequest {

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { issueClientCertificate } from "../../scripts/tls-certificates.ts";
+import { issueClientCertificate } from "../../src/certificates/index.ts";
 import { manifestsFolder } from "../manifests/manifest-files.ts";
 import { type Cluster } from "./cluster.ts";
 import { systemNamespace } from "./role-accounts.ts";

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type PodProtector } from "../../src/api/v1alpha1/pod-protector.ts";
-import { issueServerCertificate } from "../../scripts/tls-certificates.ts";
+import { issueServerCertificate } from "../../src/certificates/index.ts";
 import { type Cluster } from "./cluster.ts";
 import { applyCrd } from "./crd.ts";
 import { type LaggingProxy, startLaggingProxy } from "./lagging-proxy.ts";

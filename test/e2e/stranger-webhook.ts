@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:https";
 import { text } from "node:stream/consumers";
-import { issueServerCertificate } from "../../scripts/tls-certificates.ts";
+import { issueServerCertificate } from "../../src/certificates/index.ts";
 import { portOf } from "./ports.ts";
 import { type CaseContext } from "./runner.ts";
 

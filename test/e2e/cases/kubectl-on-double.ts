@@ -9,7 +9,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
-import { issueServerCertificate } from "../../../scripts/tls-certificates.ts";
+import { issueServerCertificate } from "../../../src/certificates/index.ts";
 import {
   type ApiServer,
   type CallWebhook,

@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { issueServerCertificate, type IssuedCertificate } from "../../../scripts/tls-certificates.ts";
+import { issueServerCertificate, type IssuedCertificate } from "../../../src/certificates/index.ts";
 import { createPem, type Pem } from "../../unit/server/certificates.ts";
 import { type Cluster } from "../cluster.ts";
 import { floor, type Recovery, startRecoveryDrill } from "../recovery-drill.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { issueClientCertificate } from "../../../scripts/tls-certificates.ts";
+import { issueClientCertificate } from "../../../src/certificates/index.ts";
 import { CertificateExpiry } from "../../../src/observability/certificate-expiry.ts";
 import { type EndingCertificate } from "../../../src/util/certificate-use.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";

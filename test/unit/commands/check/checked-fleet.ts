@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:https";
 import { type AddressInfo } from "node:net";
 import { cellLeaseAnnotations } from "../../../../src/api/cell-lease.ts";
 import { gateWarning } from "../../../../src/api/gate-warning.ts";
-import { type IssuedCertificate, issueServerCertificate } from "../../../../scripts/tls-certificates.ts";
+import { type IssuedCertificate, issueServerCertificate } from "../../../../src/certificates/index.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { ownDefinition } from "../../../../src/commands/crd/definition.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";

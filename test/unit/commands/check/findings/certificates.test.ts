@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { certificateFindings } from "../../../../../src/commands/check/findings/certificates.ts";
 import { type EntryFacts, type ReadServed, type ServedFacts } from "../../../../../src/commands/check/facts.ts";
-import { issueServerCertificate } from "../../../../../scripts/tls-certificates.ts";
+import { issueServerCertificate } from "../../../../../src/certificates/index.ts";
 import { before, entry, now, read, unread } from "../sound-facts.ts";
 
 const url = "https://podseidon.example.com/worker-1";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:https";
 import { type AddressInfo } from "node:net";
 import { test } from "node:test";
-import { issueServerCertificate } from "../../../../../scripts/tls-certificates.ts";
+import { issueServerCertificate } from "../../../../../src/certificates/index.ts";
 import { readServed } from "../../../../../src/commands/check/readers/served-certificate.ts";
 import { createVirtualClock } from "../../../../support/virtual-clock.ts";
 
