@@ -88,8 +88,8 @@ const flags: Readonly<Record<Role, readonly string[]>> = {
     "--webhook-client-ca-file=ca.crt",
     "--webhook-client-cells=api-server=cell",
   ],
-  aggregator: ["--aggregator-cell-id=cell"],
-  generator: [],
+  aggregator: ["--aggregator-cell-id=cell", "--aggregator-ca-bundle-of=podseidon"],
+  generator: ["--generator-webhook-certificate-names=webhook.example.com"],
   "update-trigger": [],
 };
 

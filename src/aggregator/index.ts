@@ -11,8 +11,10 @@
  * - tenure.ts, cell-claim.ts: one cell, one cluster.
  * - coverage.ts: pods that nothing protects. coverage-report.ts: what people see of it.
  * - gate-probe.ts, gate-state.ts: whether deletions are reviewed. vanished-pods.ts: pods that were lost.
+ * - ca-bundle.ts: the authorities of the webhook that API servers trust.
  * The rules themselves are in accounting/ (settle/settlement.ts, count/cell-plan.ts).
  */
+export { CaBundle } from "./ca-bundle.ts";
 export { CellClaim } from "./cell-claim.ts";
 export { CellLeaseWriter } from "./cell-lease-writer.ts";
 export { Aggregator } from "./controller.ts";

@@ -107,4 +107,5 @@ function pem(label: string, der: ArrayBuffer): string {
 }
 
 /** Of the first block. */
-const derOf = (text: string): Buffer => Buffer.from(/-----BEGIN [^-]+-----([^-]*)/.exec(text)?.[1] ?? "", "base64");
+const derOf = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(Buffer.from(/-----BEGIN [^-]+-----([^-]*)/.exec(text)?.[1] ?? "", "base64"));

@@ -35,6 +35,13 @@ export function certificateNameProblem(text: string): string | undefined {
   return /^[^,\u0000-\u001f\u007f]{1,253}$/.test(text) ? undefined : "is not a certificate name";
 }
 
+/** A DNS name, perhaps with `*.` in front, or an IP address, by which a server is called. */
+export function serverNameProblem(text: string): string | undefined {
+  const labels = (text.startsWith("*.") ? text.slice(2) : text).split(".");
+  const isName = text.length <= 253 && labels.every((label) => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(label));
+  return isName || isIP(text) !== 0 ? undefined : "is not a DNS name or an IP address";
+}
+
 /** Masks the user, password, query and fragment of every URL in the text. */
 export function maskPasswords(text: string): string {
   return text.replace(/(:\/\/)[^/@\s,]+@/g, "$1***@").replace(/(:\/\/[^\s",?#]*[?#])[^\s",]+/g, "$1***");

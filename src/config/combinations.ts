@@ -54,6 +54,14 @@ const httpsNeedsFiles =
     );
   };
 
+const webhookHasCertificate: Rule = (values) => {
+  const own = unprefixed(values, "webhook-");
+  if (!own["https-issued-certificate"]) return httpsNeedsFiles("webhook-")(values);
+  if (!own["https-enable"]) return "--webhook-https-issued-certificate requires --webhook-https-enable";
+  const file = (["https-cert-file", "https-key-file"] as const).find((name) => own[name] !== "");
+  return file && `--webhook-https-issued-certificate takes the place of --webhook-${file}; allowed: one of the two`;
+};
+
 const impersonationNeedsUser =
   (
     prefix:
@@ -258,7 +266,7 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
       clientCellsAreServed,
       drainEnds,
       holdsAreShort,
-      httpsNeedsFiles("webhook-"),
+      webhookHasCertificate,
       filterNeedsByCell,
       clientFlagsFitProvider,
       impersonationNeedsUser("webhook-worker-client-provider.single-kube-"),

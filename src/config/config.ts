@@ -82,6 +82,8 @@ export type CorePolicy = FlagValues["webhook-core-unavailable-policy"];
 
 export interface WebhookConfig {
   readonly server: ServerConfig;
+  /** HTTPS with what the generator issues, and without files. */
+  readonly hasIssuedCertificate: boolean;
   /** "" or begins with "/" and does not end with it. */
   readonly pathPrefix: string;
   /** Empty = all. */
@@ -129,6 +131,8 @@ export interface AggregatorConfig {
   readonly rateJitterHigh: number;
   readonly syncTimeAlgorithm: SyncTimeAlgorithm;
   readonly settlementFenceDelayMs: number;
+  /** Name of the ValidatingWebhookConfiguration whose caBundle is kept; undefined = none. */
+  readonly caBundleOf: string | undefined;
   readonly settleWindowMs: number;
   readonly queue: QueueConfig;
   readonly elector: ElectorConfig;
@@ -152,6 +156,8 @@ export interface UpdateTriggerConfig {
 export interface GeneratorConfig extends GeneratorRules {
   /** Name of its core. */
   readonly core: string;
+  /** DNS names and addresses of the webhook for which certificates are issued; empty = none are. */
+  readonly webhookNames: readonly string[];
   readonly queue: QueueConfig;
   readonly elector: ElectorConfig;
 }
@@ -216,6 +222,7 @@ export function buildConfig(values: FlagValues): Config {
     updateTrigger: updateTriggerConfig(values, roles),
     generator: {
       core: generatorCore(values),
+      webhookNames: values["generator-webhook-certificate-names"],
       sources: values["generator-sources"],
       sourceSelector: values["generator-source-selector"],
       queue: queueConfig(unprefixed(values, "generator-worker-")),
@@ -280,6 +287,7 @@ function webhookConfig(values: FlagValues): WebhookConfig {
   const bound = cellsOfClients.values().flatMap((cells) => [...cells]);
   return {
     server: serverConfig("webhook-", own),
+    hasIssuedCertificate: own["https-issued-certificate"],
     pathPrefix: own["path-prefix"],
     // Nobody can speak for another cell than a bound one.
     allowedCells: new Set(own["allowed-cells"].length > 0 ? own["allowed-cells"] : bound),
@@ -354,6 +362,7 @@ function aggregatorConfig(values: FlagValues): AggregatorConfig {
     syncTimeAlgorithm:
       kind === "annotation" ? { kind, key: own["informer-synctime-algorithm.annotation-key"] } : { kind },
     settlementFenceDelayMs: own["settlement-fence-delay"],
+    caBundleOf: own["ca-bundle-of"] || undefined,
     settleWindowMs: own["settle-window"],
     queue: queueConfig(unprefixed(own, "worker-")),
     elector: aggregatorElector(values),

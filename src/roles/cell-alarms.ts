@@ -1,8 +1,8 @@
 /**
- * What the leader of a cell watches for beside its counts: whether deletions are still reviewed, and pods that vanish.
- * Both are told by metric, log, and Event on the Lease of the cell.
+ * What the leader of a cell watches for beside its counts: whether deletions are still reviewed, pods that vanish, and
+ * the authorities that API servers trust. All are told by metric, log, and Event on the Lease of the cell.
  */
-import { GateProbe, VanishedPods } from "../aggregator/index.ts";
+import { CaBundle, GateProbe, VanishedPods } from "../aggregator/index.ts";
 import { cellLeaseName } from "../api/cell-lease.ts";
 import { type PodRecord } from "../api/pod.ts";
 import { createEventRecorder, type EventRecorder } from "../kube/event-recorder.ts";
@@ -68,12 +68,17 @@ export function createCellAlarms(runtime: Runtime, parts: CellAlarmParts): CellA
   const shared = { cellID, event, clock, logger, metrics };
   const probe = new GateProbe({ ...shared, worker, dummyPod: config.updateTrigger.dummyPod, rng });
   const vanished = new VanishedPods({ ...shared, pods, hasSelector });
+  const { caBundleOf } = config.aggregator;
+  const caBundle =
+    caBundleOf === undefined
+      ? undefined
+      : new CaBundle({ ...shared, worker, cores, namespace, configuration: caBundleOf });
   return {
     eventsOf,
     gate: () => probe.named(),
     async run(term) {
       vanished.lead(term);
-      await probe.run(term);
+      await Promise.all([probe.run(term), caBundle?.run(term)]);
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Puts the generator of one core together: caches, leader election in the core, the controller. */
+import { isIP } from "node:net";
 import {
   CellController,
   createGeneratorMetrics,
@@ -81,6 +82,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const alarmed = [...scaled, [followed.kind, followed] as const];
   const alarms = new ScaleAlarms({ feeds: new Map(alarmed), events, clock, logger });
   registerChecks(runtime, protectors, sources, modes);
+  const issuer = await createIssuer(runtime, core, { events, logger });
 
   const elector = createElector(runtime, {
     role: "generator",
@@ -106,7 +108,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
         monitor?.lead(leadership);
-        const parts = [generator, modes, followed, cells, conditions, unusable, ignored, alarms];
+        const parts = [generator, modes, followed, cells, conditions, unusable, ignored, alarms, ...issuer];
         await Promise.all(parts.map((part) => part.lead(leadership)));
       };
       if (!signal.aborted) await runElected(elector, signal, lead);
@@ -114,6 +116,23 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       closeEvents();
     }),
   ];
+}
+
+/** Empty = no certificates are issued: then what makes them is not even loaded. */
+async function createIssuer(
+  { clock, config, metrics }: Runtime,
+  client: KubeClient,
+  parts: { readonly events: EventRecorder; readonly logger: Logger },
+) {
+  const { webhookNames } = config.generator;
+  if (webhookNames.length === 0) return [];
+  const { CertificateIssuer } = await import("../certificates/issuer.ts");
+  const names = {
+    dnsNames: webhookNames.filter((name) => isIP(name) === 0),
+    ipAddresses: webhookNames.filter((name) => isIP(name) !== 0),
+  };
+  const { leaseNamespace: namespace } = config.cells;
+  return [new CertificateIssuer({ client, namespace, names, clock, metrics, ...parts })];
 }
 
 /** Each with connections and a rate limit of its own: no Lease waits behind what the controller does. */

@@ -7,6 +7,7 @@
  */
 import { type Config, type WorkerClientProvider } from "../config/index.ts";
 import { labels } from "../api/v1alpha1/names.ts";
+import { ServedCertificate } from "../certificates/served-certificate.ts";
 import { CellLeases } from "../kube/cell-leases/index.ts";
 import { type Informer } from "../kube/informer.ts";
 import { createInformer } from "../kube/watch/index.ts";
@@ -48,6 +49,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   const { fetch, unreadyReasons, overloadReason, ...handler } = webhook.createWebhook(options);
 
   tellWhenSynced(cores, logger);
+  const issued = issuedCertificate(runtime, cores, logger);
   const informers = cores.map(({ name, informer, namespaces: labelled, closeEvents, cells, absence }) => {
     // Upstream's name ends with the name of the source, which is empty for the only one.
     const component = `podprotector-indexed-informer-${cores.length === 1 ? "" : name}`;
@@ -63,6 +65,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     name: "webhook",
     config: config.server,
     fetch,
+    supplied: issued && (() => issued.latest()),
     clientAuth: config.clientAuth && { ...config.clientAuth, onRejected: createRejectionReport(runtime, logger) },
     connectionsMax,
     perAddressMax,
@@ -74,6 +77,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   });
   tellOfCertificates(runtime, cores);
   return [
+    ...(issued === undefined ? [] : [createBackground("webhook-certificate", (signal) => issued.run(signal))]),
     ...informers,
     {
       name: "webhook-handler",
@@ -85,7 +89,11 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     },
     {
       name: "webhook",
-      start: () => server.start(),
+      async start() {
+        // So that the first handshake finds what is there already.
+        await issued?.read();
+        await server.start();
+      },
       async stop() {
         // Endpoints take a moment to drop this replica, and open connections do not follow them.
         server.disableKeepAlive();
@@ -178,10 +186,31 @@ function tellWhenSynced(cores: readonly ReturnType<typeof ofCore>[], logger: Log
     });
 }
 
-/** Events go into the core that the pod itself runs in: the first one without a kubeconfig, or else the first. */
-function tellOfCertificates({ config, certificates }: Runtime, cores: readonly ReturnType<typeof ofCore>[]): void {
+/** The core that the pod itself runs in: the first one without a kubeconfig, or else the first. */
+function ownCore({ config }: Runtime, cores: readonly ReturnType<typeof ofCore>[]) {
+  return cores.find(({ name }) => config.cores.get(name)?.kubeConfigPath === "") ?? cores[0];
+}
+
+/** Undefined = the certificate is in files. */
+function issuedCertificate(
+  runtime: Runtime,
+  cores: readonly ReturnType<typeof ofCore>[],
+  logger: Logger,
+): ServedCertificate | undefined {
+  const { clock, config, health } = runtime;
+  const own = ownCore(runtime, cores);
+  if (!config.webhook.hasIssuedCertificate || own === undefined) return undefined;
+  const issued = new ServedCertificate({ client: own.client, namespace: config.cells.leaseNamespace, clock, logger });
+  health.register("webhook-certificate", () =>
+    issued.latest() === undefined ? "no certificate is issued yet" : undefined,
+  );
+  return issued;
+}
+
+function tellOfCertificates(runtime: Runtime, cores: readonly ReturnType<typeof ofCore>[]): void {
+  const { config, certificates } = runtime;
   const { deployment } = config.webhook;
-  const own = cores.find(({ name }) => config.cores.get(name)?.kubeConfigPath === "") ?? cores[0];
+  const own = ownCore(runtime, cores);
   if (deployment === undefined || own === undefined) return;
   certificates?.onEnding(createCertificateEvents(deployment, own.client, own.events));
 }

@@ -1,5 +1,6 @@
 /**
- * The certificate of an HTTPS listener: read from two files at start, and again whenever what they hold changes.
+ * The certificate of an HTTPS listener: read from two files at start, and again whenever what they hold changes, or
+ * taken from whoever issues it.
  * Comparing the content finds every way to replace a file: writing, renaming, and the symlink swap with which
  * Kubernetes updates a mounted Secret.
  */
@@ -20,6 +21,13 @@ export interface CertificateFiles {
   readonly caFile?: string;
 }
 
+/** In place of the two files. */
+export interface SuppliedCertificate {
+  /** The last that was issued; undefined = none yet. */
+  readonly supplied: () => Pick<Certificate, "cert" | "key"> | undefined;
+  readonly caFile?: string;
+}
+
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -33,17 +41,26 @@ export const certificatePollMs = 10_000;
 const fileBytesMax = 1024 * 1024;
 
 /** Reads and checks the files. Throws a StartError that names them. */
-export function loadCertificate(files: CertificateFiles): Certificate {
-  const ca = files.caFile === undefined ? undefined : readAuthorities(files.caFile);
-  const certificate = { cert: readPem(files.certFile), key: readPem(files.keyFile), ...(ca !== undefined && { ca }) };
+export function loadCertificate(files: CertificateFiles): Certificate;
+/** Undefined = none is issued yet. */
+export function loadCertificate(from: CertificateFiles | SuppliedCertificate): Certificate | undefined;
+export function loadCertificate(from: CertificateFiles | SuppliedCertificate): Certificate | undefined {
+  const ca = from.caFile === undefined ? undefined : readAuthorities(from.caFile);
+  const pair = "supplied" in from ? from.supplied() : { cert: readPem(from.certFile), key: readPem(from.keyFile) };
+  if (pair === undefined) return undefined;
+  const certificate = { ...pair, ...(ca !== undefined && { ca }) };
   try {
     createSecureContext(certificate);
   } catch (error) {
-    throw new StartError(`certificate ${files.certFile} with key ${files.keyFile} is invalid: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw new StartError(`${nameOf(from)} is invalid: ${messageOf(error)}`, { cause: error });
   }
   return certificate;
+}
+
+function nameOf(from: CertificateFiles | SuppliedCertificate): string {
+  return "supplied" in from
+    ? "the certificate that was issued"
+    : `certificate ${from.certFile} with key ${from.keyFile}`;
 }
 
 /**
@@ -53,16 +70,17 @@ export function loadCertificate(files: CertificateFiles): Certificate {
  */
 export function watchCertificate(
   options: {
-    readonly files: CertificateFiles;
+    readonly files: CertificateFiles | SuppliedCertificate;
     readonly clock: Clock;
     readonly logger: Logger;
     readonly onChange: (certificate: Certificate) => void;
   },
-  current: Certificate,
+  current: Certificate | undefined,
 ): () => void {
   const { files, clock, logger } = options;
   let inUse = current;
   let lastProblem = "";
+  const fields = "supplied" in files ? { source: "issued" } : { ...files };
   const hasExpired = ({ cert }: Certificate): boolean =>
     readCertificates(cert)
       .slice(0, 1)
@@ -71,22 +89,26 @@ export function watchCertificate(
     timer = clock.setTimer(certificatePollMs, poll);
     try {
       const next = loadCertificate(files);
-      if (hasExpired(next) && !hasExpired(inUse))
-        throw new StartError(`certificate ${files.certFile} has expired, that in use has not`);
+      if (next === undefined) return;
+      if (inUse !== undefined && hasExpired(next) && !hasExpired(inUse))
+        throw new StartError(`${expiredName(files)} has expired, that in use has not`);
       lastProblem = "";
-      if (next.cert === inUse.cert && next.key === inUse.key && next.ca === inUse.ca) return;
+      if (next.cert === inUse?.cert && next.key === inUse.key && next.ca === inUse.ca) return;
       inUse = next;
       options.onChange(next);
-      logger.info("Certificate reloaded", { ...files });
+      logger.info("Certificate reloaded", fields);
     } catch (error) {
       const problem = messageOf(error);
-      if (problem !== lastProblem) logger.warn("Invalid certificate, keeping the old one", { ...files, problem });
+      if (problem !== lastProblem) logger.warn("Invalid certificate, keeping the old one", { ...fields, problem });
       lastProblem = problem;
     }
   };
   let timer: Timer = clock.setTimer(certificatePollMs, poll);
   return () => timer.cancel();
 }
+
+const expiredName = (from: CertificateFiles | SuppliedCertificate): string =>
+  "supplied" in from ? nameOf(from) : `certificate ${from.certFile}`;
 
 /** TLS itself would read a file without a certificate as "trust no client". */
 function readAuthorities(file: string): string {

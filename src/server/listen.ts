@@ -13,7 +13,13 @@ import { StartError } from "../lifecycle/component.ts";
 import { type CertificateUses } from "../util/certificate-use.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
-import { loadCertificate, watchCertificate, type Certificate, type CertificateFiles } from "./certificate.ts";
+import {
+  loadCertificate,
+  watchCertificate,
+  type Certificate,
+  type CertificateFiles,
+  type SuppliedCertificate,
+} from "./certificate.ts";
 import { authoritiesText, ClientCheck, type ClientAuth, type ClientRejection } from "./client-auth.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
 import { messageOf } from "../util/error-message.ts";
@@ -30,7 +36,9 @@ export interface ListenOptions extends ConnectionLimits {
   /** The flag that chose the port, for messages. */
   readonly portFlag: string;
   /** Present = HTTPS; with `clientAuth`, clients need certificates. */
-  readonly tls?: Omit<CertificateFiles, "caFile"> & { readonly clientAuth?: ClientAuth };
+  readonly tls?: (Omit<CertificateFiles, "caFile"> | Omit<SuppliedCertificate, "caFile">) & {
+    readonly clientAuth?: ClientAuth;
+  };
   /** Maximum time to receive the header of a request; 0 = no limit. */
   readonly readHeaderTimeoutMs: number;
   /** Maximum time from there to the end of the body; no limit when the header has none. Default: 30 s. */
@@ -93,15 +101,16 @@ const tlsLimits = {
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { tls, clock, logger } = options;
   const files = tls && { ...tls, ...(tls.clientAuth && { caFile: tls.clientAuth.caFile }) };
+  // With none yet, handshakes fail until it is issued.
   const certificate = files && loadCertificate(files);
   const connections = new Connections(options);
   const clients = tls?.clientAuth && new ClientCheck(tls.clientAuth, connections);
-  const server = createHttpServer(options, connections, clients, certificate);
+  const server = createHttpServer(options, connections, clients, tls && (certificate ?? {}));
   connections.watch(server);
   clients?.watch(server as https.Server);
   const { address, port } = await bind(server, options);
   server.on("error", (error) => logger.error("Listener error", { listener: options.name, err: error }));
-  logger.info("Listening", { listener: options.name, address, port, tls: certificate !== undefined });
+  logger.info("Listening", { listener: options.name, address, port, tls: tls !== undefined });
   let known: string | undefined;
   const noteUse = ({ cert, ca }: Certificate): void => {
     options.certificates?.inUse(`${options.name} https`, cert);
@@ -120,10 +129,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (next.ca !== undefined) clients?.authoritiesChanged(next.ca);
     noteUse(next);
   };
-  const stopWatching =
-    files === undefined || certificate === undefined
-      ? undefined
-      : watchCertificate({ files, clock, logger, onChange }, certificate);
+  const stopWatching = files && watchCertificate({ files, clock, logger, onChange }, certificate);
   return {
     address,
     port,
@@ -140,7 +146,7 @@ function createHttpServer(
   options: ListenOptions,
   connections: Connections,
   clients: ClientCheck | undefined,
-  certificate: Certificate | undefined,
+  certificate: Partial<Certificate> | undefined,
 ): Server | https.Server {
   // Node accepts whole milliseconds only.
   const headersTimeoutMs = Math.ceil(options.readHeaderTimeoutMs);

@@ -4,6 +4,7 @@ import { type Component } from "../lifecycle/component.ts";
 import { type CertificateUses } from "../util/certificate-use.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
+import { type SuppliedCertificate } from "./certificate.ts";
 import { type ClientAuth } from "./client-auth.ts";
 import { type ConnectionLimits } from "./connections.ts";
 import { listen, type ListenOptions, type Listener } from "./listen.ts";
@@ -15,6 +16,8 @@ export interface ServerOptions extends ConnectionLimits {
   readonly fetch: ListenOptions["fetch"];
   /** Which clients the HTTPS listener serves; undefined = all. */
   readonly clientAuth?: ClientAuth | undefined;
+  /** Serves this over HTTPS in place of the files of the configuration. */
+  readonly supplied?: SuppliedCertificate["supplied"] | undefined;
   /** How long requests in flight may take after the stop. */
   readonly graceMs: number;
   readonly clock: Clock;
@@ -29,7 +32,7 @@ export interface ServerComponent extends Component {
 }
 
 export function createServer(options: ServerOptions): ServerComponent {
-  const { config, clientAuth, ...common } = options;
+  const { config, clientAuth, supplied, ...common } = options;
   const { readHeaderTimeoutMs } = config;
   const auth = clientAuth && { clientAuth };
   /** The open ones; empty before the start and after the stop. */
@@ -40,7 +43,8 @@ export function createServer(options: ServerOptions): ServerComponent {
       const { http, https } = config;
       if (http.enable) listeners.push(await listen({ ...common, ...http, readHeaderTimeoutMs }));
       if (!https.enable) return;
-      const tls = { certFile: https.certFile, keyFile: https.keyFile, ...auth };
+      const source = supplied ? { supplied } : { certFile: https.certFile, keyFile: https.keyFile };
+      const tls = { ...source, ...auth };
       listeners.push(await listen({ ...common, ...https, readHeaderTimeoutMs, tls }));
     },
     disableKeepAlive() {

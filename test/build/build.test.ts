@@ -45,12 +45,19 @@ test("client-node's KubeConfig and what it brings are not loaded with a role, bu
   assert.deepEqual(early, []);
 });
 
+test("what makes certificates is loaded by a generator that issues them, and by nothing else", () => {
+  const isMaker = (file: string): boolean => /node_modules\/(?:@peculiar\/x509|reflect-metadata)\//.test(file);
+  assert.ok(Object.keys(metafile.inputs).some(isMaker));
+  for (const role of ["generator", "aggregator", "webhook"])
+    assert.deepEqual(Array.from(filesLoadedAtStart(metafile, `src/roles/${role}.ts`)).filter(isMaker), [], role);
+});
+
 test("no test, script or test library is in the bundle", () => {
   const strangers = Object.keys(metafile.inputs).filter(
     (file) => !/^(?:src\/|node_modules\/|package\.json$)/.test(file),
   );
   assert.deepEqual(strangers, []);
-  const testLibraries = /node_modules\/(?:ajv|rfc6902|@peculiar\/x509|reflect-metadata)\//;
+  const testLibraries = /node_modules\/(?:ajv|rfc6902)\//;
   assert.deepEqual(
     Object.keys(metafile.inputs).filter((file) => testLibraries.test(file)),
     [],

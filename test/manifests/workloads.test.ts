@@ -54,7 +54,14 @@ test("every kustomization renders: what it refers to exists, and its patches fit
 
 test("every file of a base is used by some kustomization", () => {
   const objects = new Set(
-    [...folders, "base/namespace", "base/generator-sources", "base/aggregator/cell-account"]
+    [
+      ...folders,
+      "base/namespace",
+      "base/generator-sources",
+      "base/aggregator/cell-account",
+      "base/certificates/core",
+      "base/certificates/worker",
+    ]
       .flatMap((folder) => render(folder))
       .map(({ kind, metadata }) => `${kind} ${metadata.name}`),
   );

@@ -88,6 +88,15 @@ export const aggregatorFlags = {
           "is an RFC 3339 time with at most nine fractional digits, such as 2026-01-02T03:04:05.678901Z or " +
           "2026-01-02T05:04:05+02:00, truncated to microseconds. Any other value is ignored.",
       ),
+      "ca-bundle-of": flag(
+        text("NAME", {
+          allowed: "empty, or the name of an object",
+          problemOf: (value) => (value === "" ? undefined : objectNameProblem(value)),
+        }),
+        "",
+        "ValidatingWebhookConfiguration of this cell whose caBundle is kept equal to what the generator of each core " +
+          "publishes (--generator-webhook-certificate-names). Empty leaves every caBundle alone.",
+      ),
       "settlement-fence-delay": flag(
         durationMs({ min: "positive" }),
         10_000,

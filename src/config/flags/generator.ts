@@ -1,5 +1,6 @@
 /** Flags of the generator. */
 import { labels } from "../../api/v1alpha1/names.ts";
+import { serverNameProblem } from "../address.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { choicesOr, list } from "../collection-types.ts";
 import { coreNameProblem } from "../kubernetes-names.ts";
@@ -32,6 +33,12 @@ export const generatorFlags = inGroup(
         ["deployments.apps"],
         "Kinds of workloads that get PodProtectors: built-in ones, and custom resources with a subresource scale. " +
           "PodProtectors of other kinds stay in force as they are.",
+      ),
+      "webhook-certificate-names": flag(
+        list("NAME,...", serverNameProblem),
+        [],
+        "DNS names and IP addresses by which API servers call the webhook. If set, its certificate is issued and " +
+          "renewed for them, in the Secret podseidon-webhook-tls of --cell-lease-namespace. Empty issues none.",
       ),
       "source-selector": flag(
         labelSelector(),

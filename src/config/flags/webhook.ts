@@ -59,6 +59,12 @@ export const webhookFlags = {
         { http: 8080, https: 8843 },
         { httpHelp: " Unless it is given, it is false where --webhook-bind-addr is beyond loopback." },
       ),
+      "https-issued-certificate": flag(
+        bool(),
+        false,
+        "Serve HTTPS with the certificate that the generator issues, read from the Secret podseidon-webhook-tls in " +
+          "--cell-lease-namespace of the core, in place of the two files.",
+      ),
       "path-prefix": flag(
         text("PATH", {
           allowed: "empty, or a path that begins with / and does not end with /",

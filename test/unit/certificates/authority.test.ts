@@ -23,8 +23,9 @@ test("an authority that comes back from PEM signs several servers, each with a k
     await signServerCertificate(authority, names, short),
   ];
   const [one, two] = pairs.map(({ certificate }) => new X509Certificate(certificate));
-  assert.ok(one?.checkIssued(ca) && one.verify(ca.publicKey));
-  assert.ok(two?.checkIssued(ca) && two.verify(ca.publicKey));
+  assert.ok(one !== undefined && two !== undefined);
+  assert.ok(one.checkIssued(ca) && one.verify(ca.publicKey));
+  assert.ok(two.checkIssued(ca) && two.verify(ca.publicKey));
   assert.notEqual(one.serialNumber, two.serialNumber);
   assert.notEqual(pairs[0]?.privateKey, pairs[1]?.privateKey);
   assert.deepEqual([one.validFromDate, one.validToDate], [short.notBefore, short.notAfter]);

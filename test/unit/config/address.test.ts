@@ -4,6 +4,7 @@ import {
   bindAddressProblem,
   cellIDProblem,
   certificateNameProblem,
+  serverNameProblem,
   ipv4Fallback,
   isIPv4Fallback,
   isWildcard,
@@ -61,4 +62,9 @@ test("the IPv6 addresses that mean this host or all addresses have an IPv4 fallb
 test("a certificate name is what certificates contain, and one item of a list", () => {
   good(certificateNameProblem, "kube-apiserver", "api.example.com", "10.0.0.1", "spiffe://example.com/api", "a b");
   bad(certificateNameProblem, "", "a,b", "a\nb", "x".repeat(254));
+});
+
+test("a server is named by DNS names in lower case, with a wildcard in front at most, and by addresses", () => {
+  good(serverNameProblem, "a", "podseidon-webhook.podseidon-system.svc", "*.example.com", "10.0.0.1", "::1");
+  bad(serverNameProblem, "", "A.example", "a b", "a.*.b", "a:443", "x".repeat(254));
 });

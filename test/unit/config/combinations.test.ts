@@ -28,6 +28,11 @@ const impossible: readonly [string, RegExp][] = [
     /backoff-base \(100ms\) must be at most .*backoff-max \(1ms\)/,
   ],
   ["--role=webhook --webhook-https-enable --webhook-https-key-file=k", /--webhook-https-cert-file is missing/],
+  ["--role=webhook --webhook-https-issued-certificate", /issued-certificate requires --webhook-https-enable/],
+  [
+    "--role=webhook --webhook-https-enable --webhook-https-issued-certificate --webhook-https-key-file=k",
+    /issued-certificate takes the place of --webhook-https-key-file/,
+  ],
   [
     "--role=generator --generator-sources=dbs.example.com-x,deployments.apps,dbs.example.com",
     /--generator-sources: dbs\.example\.com and dbs\.example\.com-x cannot both be there/,
@@ -112,6 +117,7 @@ test("the same values are accepted where nothing conflicts", () => {
     "--role=webhook --webhook-requires-pod-name=by-cell --webhook-requires-pod-name.by-cell-filter=a",
     "--role=webhook --webhook-enable=false --webhook-https-enable --webhook-https-cert-file=c " +
       "--webhook-https-key-file=k --webhook-client-ca-file=ca --webhook-client-allowed-names=a,b",
+    "--role=webhook --webhook-https-enable --webhook-https-issued-certificate",
     "--role=webhook --webhook-drain-delay=45s",
     "--role=webhook --webhook-refusal-hold=0",
     "--role=aggregator --aggregator-rate-jitter-low=1 --aggregator-settle-window=10s",

@@ -161,3 +161,26 @@ test("a broken authority is a StartError at the start, and keeps the old ones at
   await clock.advance(certificatePollMs);
   assert.equal(changes.length, 1);
 });
+
+test("a certificate that is issued later is taken when it is there, and a broken one never replaces it", async () => {
+  const clock = createVirtualClock();
+  const logger = createRecordingLogger();
+  const seen: Certificate[] = [];
+  let issued: { cert: string; key: string } | undefined;
+  const files = { supplied: () => issued };
+  const onChange = (certificate: Certificate): void => void seen.push(certificate);
+  const stop = watchCertificate({ files, clock, logger, onChange }, undefined);
+  await clock.advance(certificatePollMs);
+  assert.deepEqual(seen, []);
+  const [one, two] = [await createPem("one"), await createPem("two")];
+  for (const next of [one, { ...one, key: two.key }, two]) {
+    issued = next;
+    await clock.advance(certificatePollMs);
+  }
+  assert.deepEqual(seen, [one, two]);
+  assert.deepEqual(
+    logger.entries.map(({ fields }) => fields?.["problem"]).filter((problem) => problem !== undefined).length,
+    1,
+  );
+  stop();
+});

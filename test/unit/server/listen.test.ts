@@ -67,6 +67,25 @@ test("Request and Response stay the platform's", async (t) => {
   assert.equal(globalThis.Response, Response);
 });
 
+test("a listener is there before its certificate is issued: handshakes fail until then, and open ones go on later", async (t) => {
+  let issued: { cert: string; key: string } | undefined;
+  const { clock, listener } = await open(t, { tls: { supplied: () => issued } });
+  const nameOf = (): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = tls.connect({ host: "127.0.0.1", port: listener.port, rejectUnauthorized: false }, () => {
+        resolve(socket.getPeerCertificate().subject.CN ?? "");
+        socket.destroy();
+      });
+      socket.on("error", () => resolve("none"));
+    });
+  assert.equal(await nameOf(), "none");
+  for (const name of ["first", "second"]) {
+    issued = await createPem(name);
+    await clock.advance(certificatePollMs);
+    assert.equal(await nameOf(), name);
+  }
+});
+
 test("a port in use is a StartError that names address and flag", async (t) => {
   const { listener } = await open(t);
   await assert.rejects(open(t, { port: listener.port }), (error) => {

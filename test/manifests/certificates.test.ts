@@ -1,0 +1,102 @@
+/** Built-in issuing of the webhook's certificate: manifests/components/certificates beside the installations. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { dump } from "js-yaml";
+import { authoritySecret, servedSecret, trustedConfigMap } from "../../src/certificates/objects.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { type Deployment, type Manifest, manifestsFolder, onlyOne, render } from "./manifest-files.ts";
+import { rightsIn } from "./rights.ts";
+
+const topologies = { core: "core", worker: "worker", single: "single-cluster" } as const;
+type Topology = keyof typeof topologies;
+
+function rendered(topology: Topology): readonly Manifest[] {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-certificates-"));
+  try {
+    const from = (place: string): string => path.relative(folder, path.join(manifestsFolder, place));
+    const kustomization = {
+      kind: "Kustomization",
+      resources: [from(`overlays/${topologies[topology]}`)],
+      components: [from(`components/certificates/${topology}`)],
+    };
+    writeFileSync(path.join(folder, "kustomization.yaml"), dump(kustomization));
+    return render(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function configOf(objects: readonly Manifest[], name: string) {
+  const { spec } = onlyOne<Deployment>(objects, "Deployment", name);
+  const readFile = () => assert.fail("no manifest names a configuration file");
+  const loaded = loadConfig({ argv: spec.template.spec.containers[0].args, env: {}, readFile });
+  if (loaded.kind !== "config") assert.fail(`${name}: ${loaded.kind === "error" ? loaded.message : loaded.kind}`);
+  return loaded.config;
+}
+
+const coreRights = [
+  "podseidon-generator @ podseidon-system: get,patch configmaps [podseidon-webhook-ca]",
+  "podseidon-generator @ podseidon-system: get,patch secrets [podseidon-webhook-authority,podseidon-webhook-tls]",
+  "podseidon-webhook @ podseidon-system: get secrets [podseidon-webhook-tls]",
+  "system:serviceaccounts:podseidon-system @ podseidon-system: get configmaps [podseidon-webhook-ca]",
+];
+const workerRights = [
+  "podseidon-aggregator @ *: get,patch validatingwebhookconfigurations.admissionregistration.k8s.io [podseidon]",
+];
+const addedRights = { core: coreRights, worker: workerRights, single: [...workerRights, ...coreRights] };
+
+for (const topology of ["core", "worker", "single"] as const) {
+  test(`the certificates of a ${topology} cluster need these rights, each limited to names, and no other`, () => {
+    const textsOf = (objects: readonly Manifest[]): readonly string[] =>
+      rightsIn(objects).map(
+        ({ account, namespace = "*", verbs, resource, names }) =>
+          `${account} @ ${namespace}: ${verbs.join(",")} ${resource} [${names?.join(",")}]`,
+      );
+    const before = textsOf(render(`overlays/${topologies[topology]}`));
+    const more = textsOf(rendered(topology)).filter((right) => !before.includes(right));
+    assert.deepEqual(more.toSorted(), addedRights[topology]);
+  });
+}
+
+for (const topology of ["core", "single"] as const) {
+  test(`the webhook of a ${topology} cluster serves what is issued, and mounts no Secret for it`, () => {
+    const objects = rendered(topology);
+    const { webhook } = configOf(objects, "podseidon-webhook");
+    assert.equal(webhook.hasIssuedCertificate, true);
+    assert.equal(webhook.server.https.certFile, "");
+    const { volumes = [] } = onlyOne<Deployment>(objects, "Deployment", "podseidon-webhook").spec.template.spec;
+    assert.ok(volumes.every(({ secret }) => secret.secretName !== servedSecret.name));
+    assert.deepEqual(configOf(objects, "podseidon-generator").generator.webhookNames, [
+      "podseidon-webhook.podseidon-system.svc",
+    ]);
+  });
+
+  test(`the objects that the generator of a ${topology} cluster fills are made empty, so that applying keeps them`, () => {
+    const objects = rendered(topology);
+    for (const { kind, name } of [servedSecret, authoritySecret, trustedConfigMap]) {
+      const { metadata, ...rest } = onlyOne<Manifest>(objects, kind, name);
+      assert.equal(metadata.namespace, "podseidon-system");
+      // A Secret made by hand may be of type kubernetes.io/tls, which cannot be changed.
+      assert.deepEqual(Object.keys(rest).toSorted(), ["apiVersion", "kind"], name);
+    }
+  });
+
+  test(`the policies of a ${topology} cluster let the generator write these Secrets, and no others`, () => {
+    const policy = onlyOne(rendered(topology), "ValidatingAdmissionPolicy", "podseidon-generator-workloads");
+    const text = JSON.stringify(policy);
+    for (const { name } of [servedSecret, authoritySecret]) assert.ok(text.includes(`'${name}'`), name);
+    assert.ok(text.includes("request.namespace == 'podseidon-system'"));
+  });
+}
+
+for (const topology of ["worker", "single"] as const) {
+  test(`the aggregator of a ${topology} cluster keeps the caBundle of the configuration that the manifests make`, () => {
+    const objects = rendered(topology);
+    const { caBundleOf } = configOf(objects, "podseidon-aggregator").aggregator;
+    assert.ok(caBundleOf !== undefined);
+    onlyOne(objects, "ValidatingWebhookConfiguration", caBundleOf);
+  });
+}
