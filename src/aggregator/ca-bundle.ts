@@ -90,7 +90,7 @@ export class CaBundle {
     logger.info("Set the caBundle to the authorities that the core publishes", { configuration });
   }
 
-  /** PEM of all cores. One that cannot be read ends the pass: to leave its authorities out would cut its webhook off. */
+  /** PEM of all cores. One that cannot be read ends the pass: without its authorities its webhook would be cut off. */
   async #published(signal: AbortSignal): Promise<string> {
     const { cores, namespace } = this.#options;
     const bundles = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * The objects in the core cluster by which built-in issuing works (docs/webhook.md#built-in). They are made by manifests
- * and only filled here, so that no account needs the right to create Secrets.
+ * The objects in the core cluster by which built-in issuing works (docs/webhook.md#built-in). They are made by
+ * manifests and only filled here, so that no account needs the right to create Secrets.
  */
 import { asObject, fieldsOf } from "../api/json.ts";
 import { type KubeClient, type Resource, resourcePath } from "../kube/kube-client.ts";

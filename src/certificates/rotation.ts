@@ -106,8 +106,8 @@ export function readServed(stored: Stored, trusted: readonly Authority[], nowMs:
 const othersMax = 8;
 
 /**
- * What API servers are to trust, as PEM: all our authorities, and those of what is served or was before, until they end.
- * A replica that has not read the newest certificate yet serves an older one.
+ * What API servers are to trust, as PEM: all our authorities, and those of what is served or was before, until they
+ * end. A replica that has not read the newest certificate yet serves an older one.
  */
 export function bundleOf(
   trusted: readonly Authority[],

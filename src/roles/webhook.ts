@@ -65,7 +65,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     name: "webhook",
     config: config.server,
     fetch,
-    supplied: issued && (() => issued.latest()),
+    supplied: issued?.supplied,
     clientAuth: config.clientAuth && { ...config.clientAuth, onRejected: createRejectionReport(runtime, logger) },
     connectionsMax,
     perAddressMax,
@@ -77,7 +77,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
   });
   tellOfCertificates(runtime, cores);
   return [
-    ...(issued === undefined ? [] : [createBackground("webhook-certificate", (signal) => issued.run(signal))]),
+    ...(issued === undefined ? [] : [issued.component]),
     ...informers,
     {
       name: "webhook-handler",
@@ -89,11 +89,7 @@ export async function createWebhook(runtime: Runtime): Promise<Component[]> {
     },
     {
       name: "webhook",
-      async start() {
-        // So that the first handshake finds what is there already.
-        await issued?.read();
-        await server.start();
-      },
+      start: () => server.start(),
       async stop() {
         // Endpoints take a moment to drop this replica, and open connections do not follow them.
         server.disableKeepAlive();
@@ -191,12 +187,8 @@ function ownCore({ config }: Runtime, cores: readonly ReturnType<typeof ofCore>[
   return cores.find(({ name }) => config.cores.get(name)?.kubeConfigPath === "") ?? cores[0];
 }
 
-/** Undefined = the certificate is in files. */
-function issuedCertificate(
-  runtime: Runtime,
-  cores: readonly ReturnType<typeof ofCore>[],
-  logger: Logger,
-): ServedCertificate | undefined {
+/** What is served in place of files, and what reads it; undefined = the certificate is in files. */
+function issuedCertificate(runtime: Runtime, cores: readonly ReturnType<typeof ofCore>[], logger: Logger) {
   const { clock, config, health } = runtime;
   const own = ownCore(runtime, cores);
   if (!config.webhook.hasIssuedCertificate || own === undefined) return undefined;
@@ -204,9 +196,21 @@ function issuedCertificate(
   health.register("webhook-certificate", () =>
     issued.latest() === undefined ? "no certificate is issued yet" : undefined,
   );
-  return issued;
+  const reading = createBackground("webhook-certificate", (signal) => issued.run(signal));
+  return {
+    supplied: () => issued.latest(),
+    component: {
+      ...reading,
+      async start() {
+        // So that the first handshake finds what is there already.
+        await issued.read();
+        await reading.start();
+      },
+    },
+  };
 }
 
+/** Events go into the core that the pod itself runs in. */
 function tellOfCertificates(runtime: Runtime, cores: readonly ReturnType<typeof ofCore>[]): void {
   const { config, certificates } = runtime;
   const { deployment } = config.webhook;

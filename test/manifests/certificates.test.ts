@@ -74,7 +74,7 @@ for (const topology of ["core", "single"] as const) {
     ]);
   });
 
-  test(`the objects that the generator of a ${topology} cluster fills are made empty, so that applying keeps them`, () => {
+  test(`what the generator of a ${topology} cluster fills is made empty, so that applying keeps it`, () => {
     const objects = rendered(topology);
     for (const { kind, name } of [servedSecret, authoritySecret, trustedConfigMap]) {
       const { metadata, ...rest } = onlyOne<Manifest>(objects, kind, name);
@@ -93,7 +93,7 @@ for (const topology of ["core", "single"] as const) {
 }
 
 for (const topology of ["worker", "single"] as const) {
-  test(`the aggregator of a ${topology} cluster keeps the caBundle of the configuration that the manifests make`, () => {
+  test(`the aggregator of a ${topology} cluster keeps the caBundle of the configuration of the manifests`, () => {
     const objects = rendered(topology);
     const { caBundleOf } = configOf(objects, "podseidon-aggregator").aggregator;
     assert.ok(caBundleOf !== undefined);

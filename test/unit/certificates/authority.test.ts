@@ -16,7 +16,7 @@ test("an authority signs nothing but certificates that sign nothing, and has its
   assert.ok(ca.checkPrivateKey(createPrivateKey(authority.privateKey)));
 });
 
-test("an authority that comes back from PEM signs several servers, each with a key and a number of its own", async () => {
+test("an authority that is read from PEM signs several servers, each with a key and number of its own", async () => {
   const names = { dnsNames: ["a.example"], ipAddresses: ["10.0.0.1"] };
   const pairs = [
     await signServerCertificate(authority, names, short),

@@ -68,7 +68,7 @@ test("a new authority that comes late signs only after a third of a life, or whe
   assert.equal(cut.kind === "sign" && cut.signer.pair, second);
 });
 
-test("the bundle has each authority of what is served or was, also when its key is not ours, until it ends", async () => {
+test("the bundle has each authority of what is served or was, until it ends", async () => {
   const stored = await leafOf(start);
   const others = readAuthorities([second]);
   const count = (trusted: typeof others, of: typeof stored, nowMs: number): number | undefined =>

@@ -67,7 +67,7 @@ test("Request and Response stay the platform's", async (t) => {
   assert.equal(globalThis.Response, Response);
 });
 
-test("a listener is there before its certificate is issued: handshakes fail until then, and open ones go on later", async (t) => {
+test("a listener is there before its certificate is issued: until then handshakes fail", async (t) => {
   let issued: { cert: string; key: string } | undefined;
   const { clock, listener } = await open(t, { tls: { supplied: () => issued } });
   const nameOf = (): Promise<string> =>
