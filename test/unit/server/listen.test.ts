@@ -73,7 +73,7 @@ test("a listener is there before its certificate is issued: until then handshake
   const nameOf = (): Promise<string> =>
     new Promise((resolve) => {
       const socket = tls.connect({ host: "127.0.0.1", port: listener.port, rejectUnauthorized: false }, () => {
-        resolve(socket.getPeerCertificate().subject.CN ?? "");
+        resolve(String(socket.getPeerCertificate().subject.CN));
         socket.destroy();
       });
       socket.on("error", () => resolve("none"));
