@@ -42,7 +42,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   cac: ["commands/"],
   "fastest-levenshtein": ["config/"],
   hono: ["webhook/", "server/", "commands/dashboard/"],
-  "js-yaml": ["config/", "kube/"],
+  "js-yaml": ["config/", "kube/", "commands/install/"],
   pino: ["observability/"],
   "pino-pretty": ["observability/"],
   "prom-client": ["observability/"],

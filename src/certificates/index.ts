@@ -1,4 +1,5 @@
 /** Making certificates: authorities, and certificates of servers and clients that they sign. */
+export { createAuthority, type KeyPair, signServerCertificate } from "./authority.ts";
 export {
   type ClientCertificateRequest,
   type IssuedCertificate,
@@ -6,4 +7,4 @@ export {
   issueServerCertificate,
   type ServerCertificateRequest,
 } from "./own-authority.ts";
-export { CertificateRequestError, checkDnsName, daysMax, isDnsLabel } from "./request.ts";
+export { CertificateRequestError, checkDnsName, daysMax, isDnsLabel, validityOfDays } from "./request.ts";

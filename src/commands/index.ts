@@ -13,6 +13,7 @@ import { dashboard } from "./dashboard/index.ts";
 import { dispatch } from "./dispatch.ts";
 import { completion } from "./completion.ts";
 import { explain } from "./explain/explain.ts";
+import { install } from "./install/command.ts";
 import { approve } from "./steer/approve.ts";
 import { cells } from "./steer/cells.ts";
 import { release } from "./steer/release.ts";
@@ -49,6 +50,7 @@ const commands: readonly Command[] = [
   approve,
   release,
   restore,
+  install,
   uninstall,
   completion,
   help,

@@ -28,3 +28,31 @@ export function contextsOf(text: string): KubeconfigContexts {
     ),
   };
 }
+
+/** How the cluster of a context is reached. */
+export interface ContextServer {
+  readonly server: string;
+  /** Base64 of PEM; takes precedence over the file. */
+  readonly authorityData: string | undefined;
+  readonly authorityFile: string | undefined;
+  readonly isUnverified: boolean;
+}
+
+/** Undefined = there is no such context, or it names no cluster with a server. Throws as `contextsOf`. */
+export function serverOf(text: string, context: string): ContextServer | undefined {
+  const { contexts, clusters } = fieldsOf(load(text));
+  const named = (list: unknown, name: unknown) =>
+    asList(list)
+      .map(fieldsOf)
+      .find((entry) => entry["name"] === name);
+  const cluster = fieldsOf(named(contexts, context)?.["context"])["cluster"];
+  const fields = fieldsOf(named(clusters, cluster)?.["cluster"]);
+  const { server, "certificate-authority-data": data, "certificate-authority": file } = fields;
+  if (typeof server !== "string") return undefined;
+  return {
+    server,
+    authorityData: typeof data === "string" ? data : undefined,
+    authorityFile: typeof file === "string" ? file : undefined,
+    isUnverified: fields["insecure-skip-tls-verify"] === true,
+  };
+}

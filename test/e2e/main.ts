@@ -30,6 +30,7 @@ import { firstDayCases } from "./cases/first-day.ts";
 import { floorCases } from "./cases/floor.ts";
 import { gateCases } from "./cases/gate.ts";
 import { harnessCases } from "./cases/harness.ts";
+import { installCases } from "./cases/install.ts";
 import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
 import { lastKnownCases } from "./cases/last-known.ts";
 import { leaseCases } from "./cases/lease.ts";
@@ -110,6 +111,7 @@ const cases: readonly E2eCase[] = [
   ...systemDeletionCases,
   ...kubectlOnDoubleCases,
   ...pageCases,
+  ...installCases,
   ...uninstallCases,
   ...chartCases,
 ];

@@ -38,6 +38,7 @@ const portFlags: Readonly<Record<string, string>> = {
 export type PodPorts = Readonly<Record<string, number>>;
 
 export interface PreparedPods {
+  readonly cluster: Cluster;
   readonly deployment: Deployment;
   readonly volumes: readonly SecretVolume[];
   readonly pods: readonly ManifestPod[];
@@ -168,7 +169,7 @@ export async function startManifestPods(
     });
     pods.push(new ManifestPod(deployment, managed, ports));
   }
-  return { deployment, volumes: mounted, pods };
+  return { cluster, deployment, volumes: mounted, pods };
 }
 
 /**

@@ -1,0 +1,145 @@
+/**
+ * The objects of an installation, which the program carries as kustomize renders them, changed by the values of this
+ * one. objects.json is written by scripts/install-objects.ts.
+ */
+import { cellLeaseName } from "../../api/cell-lease.ts";
+import { asList, fieldsOf, type Json } from "../../api/json.ts";
+import { ownDefinition } from "../crd/definition.ts";
+import carried from "./objects.json" with { type: "json" };
+
+/** As in the manifests. */
+export const systemNamespace = "podseidon-system";
+export const updateTriggerNamespace = "podseidon-update-trigger";
+export const webhookName = "podseidon-webhook";
+export const secretNames = {
+  tls: "podseidon-webhook-tls",
+  clients: "podseidon-webhook-clients",
+  workers: "podseidon-worker-kubeconfigs",
+  core: "podseidon-core-kubeconfig",
+} as const;
+
+/** How the webhook knows who calls it (docs/install.md#api-servers-as-callers). */
+export type Callers = "certificates" | "network";
+
+export interface CoreValues {
+  readonly image: string;
+  readonly callers: Callers;
+  /** All that the webhook serves. */
+  readonly cells: readonly string[];
+}
+
+export interface WorkerValues {
+  readonly image: string;
+  readonly cell: string;
+  /** HOST or HOST:PORT. */
+  readonly webhookAddress: string;
+  /** Base64 of PEM; undefined = left out. */
+  readonly caBundle: string | undefined;
+}
+
+export interface SingleValues {
+  readonly image: string;
+  readonly caBundle: string | undefined;
+}
+
+/** Those of a core, with the accounts of its cells. */
+export function coreObjects({ image, callers, cells }: CoreValues): readonly Json[] {
+  const flags = webhookFlags(callers, cells);
+  const objects = objectsIn("core").map((object) => (isWebhook(object) ? withArguments(object, flags) : object));
+  return [ownDefinition(), ...objects, ...cells.flatMap(cellObjects)].map((object) => withImage(object, image));
+}
+
+/** The account of a cell in its core: manifests/base/aggregator/cell-account, named after the cell. */
+export function cellObjects(cell: string): readonly Json[] {
+  const objects = objectsIn("cell");
+  const names = new Set(objects.map(nameIn));
+  const renamed = (one: unknown): Json => {
+    const reference = fieldsOf(one);
+    return names.has(String(reference["name"]))
+      ? { ...reference, name: `${String(reference["name"])}-${cell}` }
+      : reference;
+  };
+  return objects.map((object) => ({
+    ...object,
+    metadata: renamed(object["metadata"]),
+    ...(object["roleRef"] !== undefined && { roleRef: renamed(object["roleRef"]) }),
+    ...(object["subjects"] !== undefined && { subjects: asList(object["subjects"]).map(renamed) }),
+    ...(object["rules"] !== undefined && { rules: withText(object["rules"], "cell-of-nobody", cellLeaseName(cell)) }),
+  }));
+}
+
+/** The ServiceAccount of a cell in its core. */
+export function cellAccount(cell: string): string {
+  return `podseidon-aggregator-${cell}`;
+}
+
+export function workerObjects({ image, cell, webhookAddress, caBundle }: WorkerValues): readonly Json[] {
+  return objectsIn("worker").map((object) => {
+    const ofCell = withText(object, "--aggregator-cell-id=CELL", `--aggregator-cell-id=${cell}`);
+    const called = withText(ofCell, "https://WEBHOOK/CELL", `https://${webhookAddress}/${cell}`);
+    return withAuthority(withImage(fieldsOf(called), image), caBundle);
+  });
+}
+
+/** Those of a cluster that is core and worker, whose only cell is "default". */
+export function singleObjects({ image, caBundle }: SingleValues): readonly Json[] {
+  const objects = [ownDefinition(), ...objectsIn("single")];
+  return objects.map((object) => withAuthority(withImage(object, image), caBundle));
+}
+
+/** Files for systemd, by name. */
+export function systemdFiles(): ReadonlyMap<string, string> {
+  return new Map(Object.entries(carried.systemd));
+}
+
+/** Files for hosts of API servers, by name; the webhook is podseidon.example.com in them. */
+export function apiServerFiles(): ReadonlyMap<string, string> {
+  return new Map(Object.entries(carried.apiServer));
+}
+
+export function isWebhook({ kind, metadata }: Json): boolean {
+  return kind === "Deployment" && fieldsOf(metadata)["name"] === webhookName;
+}
+
+function objectsIn(place: string): readonly Json[] {
+  return carried.objects.filter((one) => one.in.includes(place)).map(({ object }) => object);
+}
+
+function nameIn({ metadata }: Json): string {
+  return String(fieldsOf(metadata)["name"]);
+}
+
+/** As scripts/core-cells.ts has them, and docs/install.md where API servers show no certificates. */
+function webhookFlags(callers: Callers, cells: readonly string[]): readonly string[] {
+  const configs = cells.map((cell) => `${cell}=/etc/podseidon/workers/${cell}`).join(",");
+  const clients = cells.map((cell) => `${cell}=${cell}`).join(",");
+  return [
+    `--webhook-worker-client-provider.map-configs=${configs}`,
+    ...(callers === "certificates"
+      ? [`--webhook-client-cells=${clients}`]
+      : ["--webhook-client-ca-file=", `--webhook-allowed-cells=${cells.join(",")}`]),
+  ];
+}
+
+function withArguments(deployment: Json, added: readonly string[]): Json {
+  return changed(deployment, (key, value) => (key === "args" ? [...asList(value), ...added] : value));
+}
+
+function withImage(object: Json, image: string): Json {
+  return object["kind"] === "Deployment" ? changed(object, (key, value) => (key === "image" ? image : value)) : object;
+}
+
+function withAuthority(object: Json, caBundle: string | undefined): Json {
+  if (object["kind"] !== "ValidatingWebhookConfiguration" || caBundle === undefined) return object;
+  return changed(object, (key, value) => (key === "clientConfig" ? { ...fieldsOf(value), caBundle } : value));
+}
+
+/** A copy, in which texts that are `from` are `to`. */
+function withText(value: unknown, from: string, to: string): unknown {
+  return JSON.parse(JSON.stringify(value), (_key, one: unknown) => (one === from ? to : one)) as unknown;
+}
+
+/** A copy. */
+function changed(object: Json, change: (key: string, value: unknown) => unknown): Json {
+  return fieldsOf(JSON.parse(JSON.stringify(object), change) as unknown);
+}

@@ -1,0 +1,179 @@
+/**
+ * The steps of each part, in the only safe order: accounts and rights before what uses them, and the webhook
+ * configuration last. Whatever is cut off after any of them, deletions go on as before, or are guarded.
+ */
+import { fieldsOf, type Json } from "../../api/json.ts";
+import { type Site } from "./apply.ts";
+import { clientFilesStep } from "./client-files.ts";
+import { gateStep } from "./gate.ts";
+import { base64, handOverStep, type ServerAddress } from "./hand-over.ts";
+import {
+  cellAccount,
+  cellObjects,
+  coreObjects,
+  isWebhook,
+  secretNames,
+  singleObjects,
+  webhookName,
+  workerObjects,
+} from "./objects.ts";
+import { hostOf } from "./options.ts";
+import { type Settings, settingsObject } from "./settings.ts";
+import { objectsStep, type Step } from "./step.ts";
+import { certificateStep, readServedCertificate } from "./webhook-certificate.ts";
+
+const definition = "Make the CRD of PodProtectors";
+const rights = "Make namespaces, accounts, rights and policies";
+
+/** `cells`: those that the webhook serves already. */
+export function coreSteps(core: Site, settings: Settings, cells: readonly string[]): readonly Step[] {
+  const objects = coreObjects({ ...settings, cells });
+  // Without a cell the webhook has nothing to start with: the Secrets that it mounts come with the first worker.
+  const workloads = objects.filter((object) => isWorkload(object) && (cells.length > 0 || !isWebhook(object)));
+  return [
+    objectsStep(definition, core, objects.filter(isDefinition)),
+    objectsStep(rights, core, [...objects.filter(isSetting), settingsObject(settings)]),
+    certificateStep(core, hostOf(settings.webhookAddress ?? "")),
+    objectsStep(
+      cells.length > 0
+        ? "Start generator and webhook"
+        : "Start the generator; the webhook starts with the first worker",
+      core,
+      workloads,
+    ),
+  ];
+}
+
+export interface WorkerPlan {
+  readonly core: Site;
+  readonly worker: Site;
+  readonly settings: Settings;
+  readonly cell: string;
+  /** That the webhook served before. */
+  readonly cells: readonly string[];
+  readonly coreAddress: ServerAddress;
+  readonly workerAddress: ServerAddress;
+  readonly tokenSeconds: number;
+  /** For the files of the API servers. */
+  readonly folder: string;
+  /** The command that goes on when those are in place. */
+  readonly again: string;
+}
+
+export function workerSteps(plan: WorkerPlan): readonly Step[] {
+  const { core, worker, settings, cell } = plan;
+  const { image, callers } = settings;
+  const webhookAddress = settings.webhookAddress ?? "";
+  const objects = workerObjects({ image, cell, webhookAddress, caBundle: undefined });
+  const cells = [...new Set([...plan.cells, cell])].toSorted();
+  const webhook = coreObjects({ image, callers, cells }).filter(isWebhook);
+  const files = { hasNew: false };
+  const identify = clientFilesStep({
+    core,
+    cell,
+    webhookAddress,
+    folder: plan.folder,
+    written: () => void (files.hasNew = true),
+  });
+  const untilThen = (): string | undefined =>
+    files.hasNew
+      ? `the API servers of ${cell} cannot show their certificate yet: put the files of ${plan.folder} on their hosts ` +
+        `and start them with it (docs/install.md#api-servers-as-callers); then ${plan.again}`
+      : undefined;
+  return [
+    objectsStep(`Make the account of the cell ${cell} in the core`, core, cellObjects(cell)),
+    objectsStep(`${rights} in the worker`, worker, objects.filter(isSetting)),
+    ...tokenSteps(plan),
+    ...(callers === "certificates" ? [identify] : []),
+    objectsStep(`Let the webhook of the core serve the cells ${cells.join(", ")}`, core, webhook),
+    objectsStep("Start the aggregator", worker, objects.filter(isWorkload)),
+    gateStep({
+      site: worker,
+      cell,
+      configuration: () =>
+        configurationWith(core, (caBundle) => workerObjects({ image, cell, webhookAddress, caBundle })),
+      outline: configurationIn(objects),
+      untilThen,
+    }),
+  ];
+}
+
+/** Access to each other, with tokens that end. */
+function tokenSteps(plan: WorkerPlan): readonly Step[] {
+  const { core, worker, cell, coreAddress, workerAddress, tokenSeconds: seconds } = plan;
+  return [
+    handOverStep({
+      title: "Give the aggregator access to PodProtectors in the core",
+      from: core,
+      account: cellAccount(cell),
+      address: coreAddress,
+      to: worker,
+      secret: secretNames.core,
+      key: "kubeconfig",
+      tokenKey: "token",
+      seconds,
+    }),
+    handOverStep({
+      title: "Give the webhook access to evicted pods in the worker",
+      from: worker,
+      account: webhookName,
+      address: workerAddress,
+      to: core,
+      secret: secretNames.workers,
+      key: cell,
+      tokenKey: `${cell}.token`,
+      seconds,
+    }),
+  ];
+}
+
+export function singleSteps(site: Site, settings: Settings): readonly Step[] {
+  const { image } = settings;
+  const objects = singleObjects({ image, caBundle: undefined });
+  return [
+    objectsStep(definition, site, objects.filter(isDefinition)),
+    objectsStep(rights, site, [...objects.filter(isSetting), settingsObject(settings)]),
+    certificateStep(site, undefined),
+    objectsStep("Start generator, aggregator and webhook", site, objects.filter(isWorkload)),
+    gateStep({
+      site,
+      cell: "default",
+      configuration: () => configurationWith(site, (caBundle) => singleObjects({ image, caBundle })),
+      outline: configurationIn(objects),
+      untilThen: () => undefined,
+    }),
+  ];
+}
+
+/** With the authority of the certificate that the webhook has. A text = why there is none. */
+async function configurationWith(
+  core: Site,
+  objectsWith: (caBundle: string) => readonly Json[],
+): Promise<Json | string> {
+  const served = await readServedCertificate(core);
+  if (!served.ok) return served.problem;
+  const authority = served.value?.authority;
+  if (authority !== undefined) return configurationIn(objectsWith(base64(authority)));
+  return `${core.client.cluster}: Secret ${secretNames.tls} has no ca.crt, by which API servers trust the webhook`;
+}
+
+function configurationIn(objects: readonly Json[]): Json {
+  return fieldsOf(objects.find(isConfiguration));
+}
+
+function isDefinition({ kind }: Json): boolean {
+  return kind === "CustomResourceDefinition";
+}
+
+function isConfiguration({ kind }: Json): boolean {
+  return kind === "ValidatingWebhookConfiguration";
+}
+
+/** What runs, and what belongs to it. */
+function isWorkload({ kind }: Json): boolean {
+  return kind === "Deployment" || kind === "Service" || kind === "PodDisruptionBudget";
+}
+
+function isSetting(object: Json): boolean {
+  return !isDefinition(object) && !isConfiguration(object) && !isWorkload(object);
+}

@@ -1,0 +1,59 @@
+/**
+ * What an installation was made with, in a ConfigMap of its core: workers that come later, and runs that say nothing
+ * else, have the same values.
+ */
+import { fieldsOf, type Json } from "../../api/json.ts";
+import { Problem } from "../../config/problem.ts";
+import { readObject, type Site } from "./apply.ts";
+import { type Callers, secretNames, systemNamespace } from "./objects.ts";
+import { type InstallOptions } from "./options.ts";
+import { readSecret } from "./webhook-certificate.ts";
+
+const name = "podseidon-installation";
+
+export interface Settings {
+  readonly image: string;
+  /** By which workers call the webhook; undefined in a cluster that is core and worker. */
+  readonly webhookAddress: string | undefined;
+  readonly callers: Callers;
+}
+
+/** What the options say, and else what was said before. A Problem = something is not known, or cannot be read. */
+export async function readSettings(core: Site, options: InstallOptions): Promise<Settings | Problem> {
+  const read = await readObject(core, settingsObject({ image: "", webhookAddress: undefined, callers: "network" }));
+  if (!read.ok) return new Problem(read.problem);
+  const before = fieldsOf(read.value?.["data"]);
+  const { part } = options;
+  const image = options.image ?? textOf(before["image"]);
+  if (part === "worker" && read.value === undefined)
+    return new Problem(`${core.client.cluster}: there is no core of \`install core\`; run that first`);
+  if (image === undefined)
+    return new Problem("option --image is required the first time: where the clusters pull Podseidon from");
+  const webhookAddress = options.webhookAddress ?? textOf(before["webhookAddress"]);
+  if (part !== "single" && webhookAddress === undefined)
+    return new Problem(
+      "option --webhook-address is required the first time: HOST or HOST:PORT by which workers call it",
+    );
+  const callers = options.callers ?? (before["callers"] === "network" ? "network" : "certificates");
+  return { image, webhookAddress, callers };
+}
+
+export function settingsObject({ image, webhookAddress, callers }: Settings): Json {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace: systemNamespace, labels: { "app.kubernetes.io/name": "podseidon" } },
+    data: { image, callers, ...(webhookAddress !== undefined && { webhookAddress }) },
+  };
+}
+
+/** The cells whose clusters the webhook of the core has kubeconfigs for. */
+export async function readCells(core: Site): Promise<readonly string[] | Problem> {
+  const secret = await readSecret(core, secretNames.workers);
+  if (!secret.ok) return new Problem(secret.problem);
+  return [...(secret.value?.keys() ?? [])].filter((key) => !key.endsWith(".token")).toSorted();
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,209 @@
+/**
+ * `podseidon install` on real API servers: a core and two workers by the executable alone, a deletion that is refused,
+ * and `podseidon uninstall`, after which nothing is left.
+ */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+import { clusterAt } from "../../support/kubeconfig.ts";
+import { type Cluster } from "../cluster.ts";
+import { startLaggingProxy } from "../lagging-proxy.ts";
+import { type PreparedPods, startManifestPods, storedDeployments } from "../manifest-pods.ts";
+import { difference, type Snapshot, takeSnapshot } from "../object-snapshot.ts";
+import { type CommandRun } from "../on-call.ts";
+import { createNamespace } from "../pods.ts";
+import { program } from "../process.ts";
+import { ProtectionProof } from "../protection-proof.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { waitFor } from "../wait.ts";
+
+const second = 1_000;
+/** Ends a command that hangs. */
+const commandLimitMs = 240 * second;
+const documentedFolder = "/etc/kubernetes/podseidon";
+const workerNames = ["worker-1", "worker-2"] as const;
+
+export const installCases: readonly E2eCase[] = [
+  {
+    name: "install: a core and two workers in five commands, which guard, and uninstall leaves nothing",
+    timeLimitMs: 540 * second,
+    isLong: true,
+    hasOwnClusters: true,
+    run,
+  },
+];
+
+async function run(context: CaseContext): Promise<Figures> {
+  const core = await context.cluster("core");
+  const workers = await Promise.all(workerNames.map((name) => context.cluster(name)));
+  const all = [core, ...workers];
+  const person = new Person(context, all);
+  const before = await blank(context, all, person);
+
+  const startMs = performance.now();
+  const { commands, prepared } = await install(context, person, core, workers);
+  const installMs = Math.round(performance.now() - startMs);
+
+  const [worker] = workers;
+  assert.ok(worker !== undefined);
+  const proof = new ProtectionProof(context, { core, worker, namespace: context.namespace });
+  const figures = { ...(await proof.begin()), ...(await proof.deletions()) };
+  await proof.end();
+
+  const uninstallStartMs = performance.now();
+  await uninstall(person, prepared);
+  for (const cluster of all) await assertSame(cluster, before.get(cluster));
+  return { commands, installMs, ...figures, uninstallMs: Math.round(performance.now() - uninstallStartMs) };
+}
+
+/** Who has a context for each cluster, with all rights. */
+class Person {
+  readonly #context: CaseContext;
+  readonly #kubeconfig: string;
+
+  constructor(context: CaseContext, clusters: readonly Cluster[]) {
+    this.#context = context;
+    this.#kubeconfig = path.join(context.directory, "person.kubeconfig");
+    const document = {
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: clusters.map(({ name, url, caPem }) => ({ name, cluster: clusterAt(url, caPem) })),
+      users: clusters.map(({ name, adminToken }) => ({ name, user: { token: adminToken } })),
+      contexts: clusters.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
+    };
+    writeFileSync(this.#kubeconfig, JSON.stringify(document), { mode: 0o600 });
+  }
+
+  /** Runs a command to its end. */
+  async run(...args: readonly string[]): Promise<CommandRun> {
+    const { command, args: first } = program();
+    const env = { ...process.env, KUBECONFIG: this.#kubeconfig };
+    const ran = await promisify(execFile)(command, [...first, ...args], { env, timeout: commandLimitMs }).then(
+      (done): CommandRun => ({ exitCode: 0, ...done }),
+      ({ code = -1, stdout = "", stderr = "" }: { code?: number; stdout?: string; stderr?: string }): CommandRun => ({
+        exitCode: code,
+        stdout,
+        stderr,
+      }),
+    );
+    this.#context.say(`podseidon ${args.join(" ")}: ${ran.exitCode}\n${ran.stdout}${ran.stderr}`);
+    return ran;
+  }
+
+  async succeed(...args: readonly string[]): Promise<void> {
+    const { exitCode, stdout, stderr } = await this.run(...args);
+    assert.equal(exitCode, 0, stdout + stderr);
+  }
+}
+
+/** Without the accounts and policies that each cluster of these tests has from the beginning. */
+async function blank(
+  { namespace }: CaseContext,
+  clusters: readonly Cluster[],
+  person: Person,
+): Promise<ReadonlyMap<Cluster, Snapshot>> {
+  const snapshots = new Map<Cluster, Snapshot>();
+  for (const cluster of clusters) {
+    await person.succeed("uninstall", "single", `--core=${cluster.name}`, "--yes");
+    await createNamespace(cluster.admin, namespace);
+    // What controllers make in every namespace is there by then.
+    await waitFor("the namespace has its account", 30 * second, async () => {
+      const { code } = await cluster.admin.request("GET", `/api/v1/namespaces/${namespace}/serviceaccounts/default`);
+      return code === 200;
+    }).catch(() => undefined);
+    snapshots.set(cluster, await takeSnapshot(cluster.admin));
+  }
+  return snapshots;
+}
+
+interface Installed {
+  readonly commands: number;
+  readonly prepared: readonly PreparedPods[];
+}
+
+async function install(
+  context: CaseContext,
+  person: Person,
+  core: Cluster,
+  workers: readonly Cluster[],
+): Promise<Installed> {
+  const balancer = await startLaggingProxy([]);
+  context.cleanup(() => balancer.close());
+  const address = `127.0.0.1:${balancer.port}`;
+  const values = [`--webhook-address=${address}`, "--image=images.example.com/podseidon:1"];
+  await person.succeed("install", "core", "--core=core", ...values, "--yes");
+  for (const worker of workers) {
+    // Its API server has no certificate yet.
+    const { exitCode, stderr } = await person.run(...installWorker(worker));
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /put the files of \S+ on their hosts/);
+    await identify(worker);
+  }
+  const prepared: PreparedPods[] = [];
+  for (const cluster of [core, ...workers]) {
+    for (const deployment of await storedDeployments(cluster))
+      prepared.push(await startManifestPods(context, cluster, deployment));
+  }
+  await Promise.all(prepared.flatMap(({ pods }) => pods.map((pod) => pod.waitReady())));
+  const webhooks = prepared.flatMap(({ pods }) => pods).map(({ ports }) => ports["webhook"] ?? 0);
+  balancer.setTargets(webhooks.filter((port) => port !== 0));
+  for (const worker of workers) await person.succeed(...installWorker(worker));
+  return { commands: 1 + 2 * workers.length, prepared };
+}
+
+/** The folder is where the API server looks for the files. */
+function filesOf({ directory }: Cluster): string {
+  return path.join(directory, "podseidon");
+}
+
+function installWorker(worker: Cluster): readonly string[] {
+  const { name } = worker;
+  return ["install", "worker", "--core=core", `--worker=${name}=${name}`, `--out=${filesOf(worker)}`, "--yes"];
+}
+
+/** Starts the API server anew with the files of the command; only their folder is another one here. */
+async function identify(worker: Cluster): Promise<void> {
+  const file = path.join(filesOf(worker), "admission.yaml");
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll(documentedFolder, filesOf(worker)));
+  worker.setFurtherApiServerArgs([`--admission-control-config-file=${file}`]);
+  await worker.restartApiServer();
+}
+
+async function uninstall(person: Person, prepared: readonly PreparedPods[]): Promise<void> {
+  for (const name of workerNames) {
+    await Promise.all([
+      person.succeed("uninstall", "worker", `--worker=${name}=${name}`, "--yes"),
+      end(prepared, name),
+    ]);
+  }
+  const workers = workerNames.map((name) => `--worker=${name}=${name}`);
+  await Promise.all([person.succeed("uninstall", "core", "--core=core", ...workers, "--yes"), end(prepared, "core")]);
+}
+
+/** As kubelets do: pods end when their Deployments are gone. */
+async function end(prepared: readonly PreparedPods[], clusterName: string): Promise<void> {
+  const own = prepared.filter(({ cluster }) => cluster.name === clusterName);
+  for (const { cluster, pods } of own) {
+    await waitFor(
+      "the Deployments are gone",
+      120 * second,
+      async () => (await storedDeployments(cluster)).length === 0,
+    );
+    await Promise.all(pods.map((pod) => pod.stop()));
+  }
+}
+
+/** The API server takes a moment to forget the API of a CRD. */
+async function assertSame({ admin, name }: Cluster, before: Snapshot | undefined): Promise<void> {
+  assert.ok(before !== undefined);
+  let found: readonly string[] = [];
+  await waitFor(`nothing is left in ${name}, and nothing else has changed`, 60 * second, async () => {
+    found = difference(before, await takeSnapshot(admin));
+    return found.length === 0;
+  }).catch((error: unknown) => {
+    assert.deepEqual(found, [], String(error));
+    throw error;
+  });
+}

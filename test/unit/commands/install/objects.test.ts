@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { installObjects } from "../../../../scripts/install-objects.ts";
+import { type Json } from "../../../../src/api/json.ts";
+import { coreObjects, singleObjects, systemdFiles, workerObjects } from "../../../../src/commands/install/objects.ts";
+import carried from "../../../../src/commands/install/objects.json" with { type: "json" };
+import {
+  type Installation,
+  assertSameObjects,
+  installations,
+  renderedByKustomize,
+} from "../../../manifests/installations.ts";
+import { type Deployment, type Manifest, onlyOne } from "../../../manifests/manifest-files.ts";
+
+const image = "podseidon.invalid/podseidon:0.1.0";
+const manifests = (objects: readonly Json[]): readonly Manifest[] => objects as unknown as readonly Manifest[];
+
+test("the program carries the objects of the manifests; if not: node scripts/n.mjs scripts/install-objects.ts", () => {
+  assert.deepEqual(carried, installObjects());
+});
+
+function objectsOf({ topology, cell = "", cells = [], webhookAddress = "", caBundle }: Installation): readonly Json[] {
+  switch (topology) {
+    case "core":
+      return coreObjects({ image, callers: "certificates", cells });
+    case "worker":
+      return workerObjects({ image, cell, webhookAddress, caBundle });
+    case "single":
+      return singleObjects({ image, caBundle });
+    default:
+      return topology satisfies never;
+  }
+}
+
+for (const installation of installations.filter(({ folders = [] }) => folders.length === 0)) {
+  test(`install and kustomize have the same objects for ${installation.name}`, () => {
+    assertSameObjects(manifests(objectsOf(installation)), renderedByKustomize(installation));
+  });
+}
+
+test("every Deployment has the image that is given", () => {
+  const objects = singleObjects({ image: "example.com/podseidon:1", caBundle: undefined });
+  const images = ["podseidon-generator", "podseidon-aggregator", "podseidon-webhook"].map(
+    (name) => onlyOne<Deployment>(manifests(objects), "Deployment", name).spec.template.spec.containers[0].image,
+  );
+  assert.deepEqual(
+    images,
+    Array.from({ length: 3 }, () => "example.com/podseidon:1"),
+  );
+});
+
+test("where the network says who calls, the webhook asks for no client certificates and serves the cells alone", () => {
+  const objects = manifests(coreObjects({ image, callers: "network", cells: ["a", "b"] }));
+  const { args } = onlyOne<Deployment>(objects, "Deployment", "podseidon-webhook").spec.template.spec.containers[0];
+  assert.deepEqual(args.slice(-2), ["--webhook-client-ca-file=", "--webhook-allowed-cells=a,b"]);
+  assert.ok(!args.some((arg) => arg.startsWith("--webhook-client-cells")));
+});
+
+test("values of one installation do not stay for the next", () => {
+  const first = JSON.stringify(workerObjects({ image: "a", cell: "one", webhookAddress: "x", caBundle: "Yg==" }));
+  workerObjects({ image: "b", cell: "two", webhookAddress: "y", caBundle: undefined });
+  assert.equal(
+    JSON.stringify(workerObjects({ image: "a", cell: "one", webhookAddress: "x", caBundle: "Yg==" })),
+    first,
+  );
+});
+
+test("the unit and the environment file of every role are carried", () => {
+  assert.deepEqual([...systemdFiles().keys()].toSorted(), [
+    "aggregator.env",
+    "generator.env",
+    "podseidon@.service",
+    "update-trigger.env",
+    "webhook.env",
+  ]);
+});

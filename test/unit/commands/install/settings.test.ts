@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { apply } from "../../../../src/commands/install/apply.ts";
+import { secretWith } from "../../../../src/commands/install/hand-over.ts";
+import { type InstallOptions, readInstallOptions } from "../../../../src/commands/install/options.ts";
+import { readCells, readSettings, settingsObject } from "../../../../src/commands/install/settings.ts";
+import { Problem } from "../../../../src/config/problem.ts";
+import { createStage } from "./empty-cluster.ts";
+
+function options(given: Readonly<Record<string, string>>): InstallOptions {
+  const read = readInstallOptions("core", new Map(Object.entries(given).map(([name, value]) => [name, [value]])));
+  assert.ok(!(read instanceof Problem));
+  return read;
+}
+
+test("what was said before holds until something else is said", async () => {
+  const site = createStage().siteOf("core");
+  const first = { image: "a", webhookAddress: "x", callers: "network" } as const;
+  await apply(site, settingsObject(first));
+  assert.deepEqual(await readSettings(site, options({})), first);
+  assert.deepEqual(await readSettings(site, options({ image: "b" })), { ...first, image: "b" });
+});
+
+test("the cells of a core are those that it has a kubeconfig for", async () => {
+  const site = createStage().siteOf("core");
+  assert.deepEqual(await readCells(site), []);
+  await apply(site, secretWith("podseidon-worker-kubeconfigs", { b: "", "b.token": "", a: "", "a.token": "" }));
+  assert.deepEqual(await readCells(site), ["a", "b"]);
+});
+
+test("settings that may not be read are a problem", async () => {
+  const stage = createStage();
+  stage.clusters.core.forbidden = /./;
+  for (const read of [await readSettings(stage.siteOf("core"), options({})), await readCells(stage.siteOf("core"))])
+    assert.match(read instanceof Problem ? read.message : "", /you may not get/);
+});
