@@ -35,7 +35,6 @@ export interface ContextServer {
   /** Base64 of PEM; takes precedence over the file. */
   readonly authorityData: string | undefined;
   readonly authorityFile: string | undefined;
-  readonly isUnverified: boolean;
 }
 
 /** Undefined = there is no such context, or it names no cluster with a server. Throws as `contextsOf`. */
@@ -53,6 +52,5 @@ export function serverOf(text: string, context: string): ContextServer | undefin
     server,
     authorityData: typeof data === "string" ? data : undefined,
     authorityFile: typeof file === "string" ? file : undefined,
-    isUnverified: fields["insecure-skip-tls-verify"] === true,
   };
 }

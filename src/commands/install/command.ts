@@ -32,7 +32,7 @@ export const install: Command = {
   options: installOptions,
   examples: [
     "install single --image=images.example.com/podseidon:0.1.0 --dry-run",
-    "install core --core=my-core --webhook-address=podseidon.example.com --image=images.example.com/podseidon:0.1.0 --yes",
+    "install core --webhook-address=podseidon.example.com --image=images.example.com/podseidon:0.1.0",
     "install worker --core=my-core --worker=w1=my-worker --yes",
     "install single --image=images.example.com/podseidon:0.1.0 -o yaml",
     "install systemd --cells=w1 --out=podseidon-systemd",
@@ -90,7 +90,7 @@ class Install {
     const isEmpty = plan.every(({ planned: { changes, unseen } }) => changes.length + unseen.length === 0);
     const isCarriedOut = this.#asked.isConfirmed && !this.#asked.isDryRun;
     const results = isCarriedOut ? await this.#carryOut(plan) : [];
-    if (this.#asked.output === "json") this.#context.write(jsonText({ ...this.#json(plan), results }));
+    if (this.#asked.output === "json") this.#context.write(jsonText(this.#json(plan, results)));
     if (isCarriedOut) return this.#ended(results);
     if (isEmpty) this.#sayLine("Everything is in place");
     if (this.#asked.isDryRun) return { exitCode: plan.some(({ planned }) => planned.unseen.length > 0) ? 1 : 0 };
@@ -128,7 +128,6 @@ class Install {
       workerAddress,
       tokenSeconds: this.#asked.tokenSeconds,
       folder: this.#asked.out ?? `podseidon-${cell}`,
-      again: this.#again(),
     });
   }
 
@@ -175,9 +174,14 @@ class Install {
     return [this.#context.program, "install", this.#asked.part, ...given].join(" ");
   }
 
-  #json(plan: readonly PlannedStep[]): object {
+  #json(plan: readonly PlannedStep[], results: readonly Result[]): object {
     const { part, isDryRun } = this.#asked;
-    return { part, isDryRun, steps: plan.map(({ step, planned }) => ({ step: step.title, ...planned })) };
+    return {
+      part,
+      isDryRun,
+      steps: plan.map(({ step, planned }) => ({ step: step.title, ...planned })),
+      results: results.map(({ step, said, problem }) => ({ step, isDone: problem === undefined, said, problem })),
+    };
   }
 
   #say(text: string): void {

@@ -1,7 +1,7 @@
 /**
- * The webhook configuration, last of all: from then on deletions are refused while no webhook can be reached. So first a
- * configuration for trial asks the webhook about the update-trigger's dummy pod alone, by the API server that will ask
- * it, and only when that is answered the real one is made.
+ * The webhook configuration, last of all: from then on deletions are refused while no webhook can be reached. So first
+ * a configuration for trial asks the webhook about the update-trigger's dummy pod alone, by the API server that will
+ * ask it, and only when that is answered the real one is made.
  */
 import { askGate } from "../../aggregator/gate-question.ts";
 import { asList, fieldsOf, type Json } from "../../api/json.ts";

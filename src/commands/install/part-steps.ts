@@ -56,8 +56,6 @@ export interface WorkerPlan {
   readonly tokenSeconds: number;
   /** For the files of the API servers. */
   readonly folder: string;
-  /** The command that goes on when those are in place. */
-  readonly again: string;
 }
 
 export function workerSteps(plan: WorkerPlan): readonly Step[] {
@@ -77,8 +75,8 @@ export function workerSteps(plan: WorkerPlan): readonly Step[] {
   });
   const untilThen = (): string | undefined =>
     files.hasNew
-      ? `the API servers of ${cell} cannot show their certificate yet: put the files of ${plan.folder} on their hosts ` +
-        `and start them with it (docs/install.md#api-servers-as-callers); then ${plan.again}`
+      ? `the API servers of ${cell} cannot show their certificate yet: put the files of ${plan.folder} on their ` +
+        "hosts and start them with it (docs/install.md#api-servers-as-callers); then run this again"
       : undefined;
   return [
     objectsStep(`Make the account of the cell ${cell} in the core`, core, cellObjects(cell)),

@@ -1,4 +1,4 @@
-/** `podseidon install PART -o yaml`: the objects, for kubectl or a repository. No cluster is asked, nothing is secret. */
+/** `podseidon install PART -o yaml`: the objects, for kubectl or a repository. No cluster is asked. */
 import { dump } from "js-yaml";
 import { type Json } from "../../api/json.ts";
 import { Problem } from "../../config/problem.ts";

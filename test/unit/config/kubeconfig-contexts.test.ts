@@ -31,12 +31,12 @@ contexts:
 - { name: c, context: { cluster: z } }
 clusters:
 - { name: x, cluster: { server: "https://x:6443", certificate-authority-data: QQ== } }
-- { name: y, cluster: { server: "https://y", certificate-authority: ca.crt, insecure-skip-tls-verify: true } }
+- { name: y, cluster: { server: "https://y", certificate-authority: ca.crt } }
 - { name: z, cluster: {} }
 `;
-  const none = { authorityData: undefined, authorityFile: undefined, isUnverified: false };
+  const none = { authorityData: undefined, authorityFile: undefined };
   assert.deepEqual(serverOf(text, "a"), { ...none, server: "https://x:6443", authorityData: "QQ==" });
-  const b = { ...none, server: "https://y", authorityFile: "ca.crt", isUnverified: true };
+  const b = { ...none, server: "https://y", authorityFile: "ca.crt" };
   assert.deepEqual(serverOf(text, "b"), b);
   assert.equal(serverOf(text, "c"), undefined);
   assert.equal(serverOf(text, "d"), undefined);

@@ -1,6 +1,6 @@
 /**
- * Clusters that store whatever they are given, of all kinds, and give tokens; and `podseidon install` run on them. Their
- * API servers ask the webhook as the configurations say, and it answers once it runs.
+ * Clusters that store whatever they are given, of all kinds, and give tokens; and `podseidon install` run on them.
+ * Their API servers ask the webhook as the configurations say, and it answers once it runs.
  */
 import { gateWarning } from "../../../../src/api/gate-warning.ts";
 import { asList, asObject, fieldsOf, type Json } from "../../../../src/api/json.ts";

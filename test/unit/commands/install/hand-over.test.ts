@@ -10,10 +10,10 @@ import { Problem } from "../../../../src/config/problem.ts";
 import { createStage, kubeconfig } from "./empty-cluster.ts";
 
 const reads = (text: string) => ({
-  environment: { KUBECONFIG: "/home/me/config" },
+  environment: { KUBECONFIG: "/kube/config" },
   readFile(file: string) {
-    if (file === "/home/me/config") return text;
-    if (file === "/home/me/ca.crt") return "authority";
+    if (file === "/kube/config") return text;
+    if (file === "/kube/ca.crt") return "authority";
     throw new Error(file);
   },
 });
@@ -53,10 +53,7 @@ test("an address that cannot be handed over is a problem that names the context"
   };
   assert.match(at({}), /the context "a" names no cluster with a server/);
   assert.match(at({ server: "http://x" }), /"http:\/\/x": it is no https URL/);
-  assert.match(
-    at({ server: "https://x", "certificate-authority": "no.crt" }),
-    /"\/home\/me\/no\.crt", which cannot be/,
-  );
+  assert.match(at({ server: "https://x", "certificate-authority": "no.crt" }), /"\/kube\/no\.crt", which cannot be/);
 });
 
 test("a run makes the Secret, says when the token ends, and renews it when run again", async () => {

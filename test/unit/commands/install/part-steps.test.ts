@@ -29,7 +29,6 @@ test("accounts come before tokens, tokens before what runs, and the webhook conf
     workerAddress: noAddress,
     tokenSeconds: 3_600,
     folder: "podseidon-w1",
-    again: "podseidon install worker",
   };
   const titles = workerSteps(plan).map(({ title }) => title.split(" ").slice(0, 4).join(" "));
   assert.deepEqual(titles, [
