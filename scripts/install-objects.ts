@@ -43,15 +43,17 @@ export function installObjects(): unknown {
   };
 }
 
-/** A component alone, with the values that it asks for left open. */
+/** A component, with certificates that the program issues, and the values that it asks for left open. */
 function renderComponent(topology: string): readonly Manifest[] {
   const folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-install-"));
   try {
-    const component = path.relative(folder, path.join(manifestsFolder, "components", topology));
+    const components = [topology, `certificates/${topology}`].map((name) =>
+      path.relative(folder, path.join(manifestsFolder, "components", name)),
+    );
     const options = { annotations: { "config.kubernetes.io/local-config": "true" } };
     const open = { name: "podseidon-cell", literals: ["cell=CELL", "webhook=WEBHOOK"], options };
     const configMapGenerator = topology === "worker" ? [open] : [];
-    const kustomization = { kind: "Kustomization", components: [component], configMapGenerator };
+    const kustomization = { kind: "Kustomization", components, configMapGenerator };
     writeFileSync(path.join(folder, "kustomization.yaml"), dump(kustomization));
     return render(folder);
   } finally {

@@ -1,5 +1,4 @@
 /** Making certificates: authorities, and certificates of servers and clients that they sign. */
-export { createAuthority, type KeyPair, signServerCertificate } from "./authority.ts";
 export {
   type ClientCertificateRequest,
   type IssuedCertificate,
@@ -7,4 +6,4 @@ export {
   issueServerCertificate,
   type ServerCertificateRequest,
 } from "./own-authority.ts";
-export { CertificateRequestError, checkDnsName, daysMax, isDnsLabel, validityOfDays } from "./request.ts";
+export { CertificateRequestError, checkDnsName, daysMax, isDnsLabel } from "./request.ts";

@@ -22,6 +22,8 @@ export interface Installation {
   readonly caBundle?: string;
   /** Folders of manifests/ that the kustomization has as further resources. */
   readonly folders?: readonly string[];
+  /** The webhook's certificate is issued by the program. */
+  readonly isIssued?: boolean;
 }
 
 const caBundle = "Y2VydGlmaWNhdGU=";
@@ -69,13 +71,25 @@ export function renderedByKustomize(installation: Installation): readonly Manife
 }
 
 function filesOf(installation: Installation, folder: string): ReadonlyMap<string, string> {
-  const { topology, cell, webhookAddress, cells = [], caBundle: authority, folders = [] } = installation;
+  const {
+    topology,
+    cell,
+    webhookAddress,
+    cells = [],
+    caBundle: authority,
+    folders = [],
+    isIssued = false,
+  } = installation;
   const from = (place: string): string => path.relative(folder, path.join(manifestsFolder, place));
   const patch = dump([0, 1, 2].map((index) => ({ ...addition(index), value: authority })));
   const kustomization = {
     kind: "Kustomization",
     resources: folders.map(from),
-    components: [from(`components/${topology}`), ...(topology === "core" ? ["cells"] : [])],
+    components: [
+      from(`components/${topology}`),
+      ...(isIssued ? [from(`components/certificates/${topology}`)] : []),
+      ...(topology === "core" ? ["cells"] : []),
+    ],
     configMapGenerator: cell === undefined ? [] : [cellConfigMap(cell, webhookAddress ?? "")],
     patches: authority === undefined ? [] : [{ target: configuration, patch }],
   };

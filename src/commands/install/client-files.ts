@@ -2,16 +2,16 @@
  * The certificate by which the API servers of a worker show the webhook who they are: its authority goes into a Secret
  * of the core, the rest into files, which a person puts on the hosts of the API servers (docs/install.md).
  */
+import { X509Certificate } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { issueClientCertificate } from "../../certificates/index.ts";
 import { messageOf } from "../../util/error-message.ts";
 import { type Reading } from "../clusters/reading.ts";
 import { apply, type Site } from "./apply.ts";
-import { base64, secretWith } from "./hand-over.ts";
 import { apiServerFiles, secretNames, systemNamespace } from "./objects.ts";
+import { base64, readSecret, secretWith } from "./secrets.ts";
 import { type Step } from "./step.ts";
-import { certificateIn, readSecret } from "./webhook-certificate.ts";
 
 const days = 365;
 /** A run with less left makes another one, beside it. */
@@ -109,5 +109,14 @@ function write(folder: string, files: Readonly<Record<string, string>>): string 
     return undefined;
   } catch (error) {
     return `cannot write into ${folder}: ${messageOf(error)}`;
+  }
+}
+
+/** Undefined = it is none. */
+function certificateIn(text: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(text);
+  } catch {
+    return undefined;
   }
 }

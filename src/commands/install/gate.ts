@@ -38,12 +38,12 @@ export function gateStep(gate: Gate): Step {
       return planObjects(site, [typeof wanted === "string" ? outline : wanted]);
     },
     async run(tell) {
-      const configuration = await gate.configuration();
-      if (typeof configuration === "string") return configuration;
-      const present = await readObject(site, configuration);
-      if (!present.ok) return present.problem;
       const reason = gate.untilThen();
       const waitMs = reason === undefined ? patienceMs : 0;
+      const configuration = await published(gate, waitMs, tell);
+      if (typeof configuration === "string") return reason ?? configuration;
+      const present = await readObject(site, configuration);
+      if (!present.ok) return present.problem;
       const applied = present.value === undefined ? undefined : await apply(site, configuration);
       if (applied?.ok === false) return applied.problem;
       const silence =
@@ -81,6 +81,23 @@ async function onTrial(
   // Also when the command is stopped.
   const left = await removeObject({ ...site, signal: new AbortController().signal }, trial);
   return silence ?? left;
+}
+
+/** The configuration, once it is known whom to trust; a text = why not. */
+async function published(gate: Gate, waitMs: number, tell: (line: string) => void): Promise<Json | string> {
+  const { clock, signal } = gate.site;
+  const end = later(clock.monotonicMs(), waitMs);
+  let nextLine = later(clock.monotonicMs(), progressEveryMs);
+  for (;;) {
+    const configuration = await gate.configuration();
+    if (typeof configuration !== "string") return configuration;
+    if (signal.aborted || clock.monotonicMs() >= end) return configuration;
+    if (clock.monotonicMs() >= nextLine) {
+      tell(`waiting: ${configuration}`);
+      nextLine = later(clock.monotonicMs(), progressEveryMs);
+    }
+    await sleep(clock, pollMs, signal);
+  }
 }
 
 /** Undefined = the webhook has answered, for this cell. */

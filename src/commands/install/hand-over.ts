@@ -14,6 +14,7 @@ import { type Reading, reading } from "../clusters/reading.ts";
 import { type CommandSurroundings } from "../command.ts";
 import { apply, readObject, type Site } from "./apply.ts";
 import { systemNamespace } from "./objects.ts";
+import { base64, secretWith } from "./secrets.ts";
 import { type Step } from "./step.ts";
 
 /** Where an API server is, for another cluster. */
@@ -169,14 +170,4 @@ function secretOf({ address, secret, key, tokenKey }: HandOver, authority: strin
     contexts: [{ name: "podseidon", context: { cluster: "podseidon", user: "podseidon" } }],
   });
   return secretWith(secret, { [key]: base64(kubeconfig), [tokenKey]: base64(token) });
-}
-
-/** One of Podseidon's Secrets, with these keys, of those that it may have. */
-export function secretWith(name: string, data: Readonly<Record<string, string>>): Json {
-  const labels = { "app.kubernetes.io/name": "podseidon" };
-  return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: systemNamespace, labels }, data };
-}
-
-export function base64(text: string): string {
-  return Buffer.from(text).toString("base64");
 }

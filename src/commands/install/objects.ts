@@ -12,11 +12,15 @@ export const systemNamespace = "podseidon-system";
 export const updateTriggerNamespace = "podseidon-update-trigger";
 export const webhookName = "podseidon-webhook";
 export const secretNames = {
-  tls: "podseidon-webhook-tls",
   clients: "podseidon-webhook-clients",
   workers: "podseidon-worker-kubeconfigs",
   core: "podseidon-core-kubeconfig",
 } as const;
+
+/** What API servers are to trust, as the generator publishes it in the core (docs/webhook.md#built-in). */
+export const authoritiesName = "podseidon-webhook-ca";
+/** By which API servers of the core's own cluster call the webhook. */
+const serviceHost = "podseidon-webhook.podseidon-system.svc";
 
 /** How the webhook knows who calls it (docs/install.md#api-servers-as-callers). */
 export type Callers = "certificates" | "network";
@@ -26,6 +30,8 @@ export interface CoreValues {
   readonly callers: Callers;
   /** All that the webhook serves. */
   readonly cells: readonly string[];
+  /** By which API servers of other clusters call it; undefined = by its Service alone. */
+  readonly webhookHost: string | undefined;
 }
 
 export interface WorkerValues {
@@ -43,9 +49,13 @@ export interface SingleValues {
 }
 
 /** Those of a core, with the accounts of its cells. */
-export function coreObjects({ image, callers, cells }: CoreValues): readonly Json[] {
+export function coreObjects({ image, callers, cells, webhookHost }: CoreValues): readonly Json[] {
   const flags = webhookFlags(callers, cells);
-  const objects = objectsIn("core").map((object) => (isWebhook(object) ? withArguments(object, flags) : object));
+  const names = `--generator-webhook-certificate-names=${serviceHost}`;
+  const ofHost = webhookHost === undefined ? names : `${names},${webhookHost}`;
+  const objects = objectsIn("core")
+    .map((object) => (isWebhook(object) ? withArguments(object, flags) : object))
+    .map((object) => fieldsOf(withText(object, names, ofHost)));
   return [ownDefinition(), ...objects, ...cells.flatMap(cellObjects)].map((object) => withImage(object, image));
 }
 

@@ -3,37 +3,38 @@
  * configuration last. Whatever is cut off after any of them, deletions go on as before, or are guarded.
  */
 import { fieldsOf, type Json } from "../../api/json.ts";
-import { type Site } from "./apply.ts";
+import { readObject, type Site } from "./apply.ts";
 import { clientFilesStep } from "./client-files.ts";
 import { gateStep } from "./gate.ts";
-import { base64, handOverStep, type ServerAddress } from "./hand-over.ts";
+import { handOverStep, type ServerAddress } from "./hand-over.ts";
 import {
+  authoritiesName,
   cellAccount,
   cellObjects,
   coreObjects,
   isWebhook,
   secretNames,
   singleObjects,
+  systemNamespace,
   webhookName,
   workerObjects,
 } from "./objects.ts";
 import { hostOf } from "./options.ts";
 import { type Settings, settingsObject } from "./settings.ts";
+import { base64 } from "./secrets.ts";
 import { objectsStep, type Step } from "./step.ts";
-import { certificateStep, readServedCertificate } from "./webhook-certificate.ts";
 
 const definition = "Make the CRD of PodProtectors";
 const rights = "Make namespaces, accounts, rights and policies";
 
 /** `cells`: those that the webhook serves already. */
 export function coreSteps(core: Site, settings: Settings, cells: readonly string[]): readonly Step[] {
-  const objects = coreObjects({ ...settings, cells });
+  const objects = coreObjects({ ...settings, cells, webhookHost: hostOf(settings.webhookAddress ?? "") });
   // Without a cell the webhook has nothing to start with: the Secrets that it mounts come with the first worker.
   const workloads = objects.filter((object) => isWorkload(object) && (cells.length > 0 || !isWebhook(object)));
   return [
     objectsStep(definition, core, objects.filter(isDefinition)),
     objectsStep(rights, core, [...objects.filter(isSetting), settingsObject(settings)]),
-    certificateStep(core, hostOf(settings.webhookAddress ?? "")),
     objectsStep(
       cells.length > 0
         ? "Start generator and webhook"
@@ -64,7 +65,7 @@ export function workerSteps(plan: WorkerPlan): readonly Step[] {
   const webhookAddress = settings.webhookAddress ?? "";
   const objects = workerObjects({ image, cell, webhookAddress, caBundle: undefined });
   const cells = [...new Set([...plan.cells, cell])].toSorted();
-  const webhook = coreObjects({ image, callers, cells }).filter(isWebhook);
+  const webhook = coreObjects({ image, callers, cells, webhookHost: hostOf(webhookAddress) }).filter(isWebhook);
   const files = { hasNew: false };
   const identify = clientFilesStep({
     core,
@@ -131,7 +132,6 @@ export function singleSteps(site: Site, settings: Settings): readonly Step[] {
   return [
     objectsStep(definition, site, objects.filter(isDefinition)),
     objectsStep(rights, site, [...objects.filter(isSetting), settingsObject(settings)]),
-    certificateStep(site, undefined),
     objectsStep("Start generator, aggregator and webhook", site, objects.filter(isWorkload)),
     gateStep({
       site,
@@ -143,16 +143,18 @@ export function singleSteps(site: Site, settings: Settings): readonly Step[] {
   ];
 }
 
-/** With the authority of the certificate that the webhook has. A text = why there is none. */
+/** With the authorities of the webhook's certificate, as the generator publishes them. A text = why there are none. */
 async function configurationWith(
   core: Site,
   objectsWith: (caBundle: string) => readonly Json[],
 ): Promise<Json | string> {
-  const served = await readServedCertificate(core);
-  if (!served.ok) return served.problem;
-  const authority = served.value?.authority;
-  if (authority !== undefined) return configurationIn(objectsWith(base64(authority)));
-  return `${core.client.cluster}: Secret ${secretNames.tls} has no ca.crt, by which API servers trust the webhook`;
+  const metadata = { namespace: systemNamespace, name: authoritiesName };
+  const read = await readObject(core, { apiVersion: "v1", kind: "ConfigMap", metadata });
+  if (!read.ok) return read.problem;
+  const authorities = fieldsOf(read.value?.["data"])["ca.crt"];
+  if (typeof authorities === "string" && authorities !== "") return configurationIn(objectsWith(base64(authorities)));
+  const place = `ConfigMap ${systemNamespace}/${authoritiesName}`;
+  return `${core.client.cluster}: the generator has published no authority in ${place}: look at its pods`;
 }
 
 function configurationIn(objects: readonly Json[]): Json {

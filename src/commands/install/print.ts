@@ -4,7 +4,7 @@ import { type Json } from "../../api/json.ts";
 import { Problem } from "../../config/problem.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { coreObjects, singleObjects, workerObjects } from "./objects.ts";
-import { type InstallOptions } from "./options.ts";
+import { hostOf, type InstallOptions } from "./options.ts";
 
 /** Longer than any line. */
 const lineWidth = -1;
@@ -15,7 +15,7 @@ export function printed({ write }: CommandContext, options: InstallOptions): Com
   for (const object of inOrder(objects)) {
     const note =
       object["kind"] === "ValidatingWebhookConfiguration"
-        ? "# Apply it last, when the webhook answers, with the caBundle of its certificate in every entry.\n"
+        ? "# Apply it last, when the webhook runs. The aggregator sets caBundle.\n"
         : "";
     write(`---\n${note}${dump(object, { lineWidth, noRefs: true })}`);
   }
@@ -27,7 +27,12 @@ function objectsOf({ part, image, cells, webhookAddress, callers }: InstallOptio
   if (part === "single") return singleObjects({ image, caBundle: undefined });
   if (part === "core") {
     if (cells.length === 0) return new Problem("option --cells is required: the names of all cells, such as a,b");
-    return coreObjects({ image, callers: callers ?? "certificates", cells });
+    return coreObjects({
+      image,
+      callers: callers ?? "certificates",
+      cells,
+      webhookHost: webhookAddress === undefined ? undefined : hostOf(webhookAddress),
+    });
   }
   const [cell, ...others] = cells;
   if (cell === undefined || others.length > 0) return new Problem("option --cells is required: the name of this cell");

@@ -7,7 +7,7 @@ import { Problem } from "../../config/problem.ts";
 import { readObject, type Site } from "./apply.ts";
 import { type Callers, secretNames, systemNamespace } from "./objects.ts";
 import { type InstallOptions } from "./options.ts";
-import { readSecret } from "./webhook-certificate.ts";
+import { readSecret } from "./secrets.ts";
 
 const name = "podseidon-installation";
 

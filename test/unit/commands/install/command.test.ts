@@ -28,10 +28,10 @@ test("one cluster is installed by one command, its webhook configuration last", 
   cluster.answersAs = "default";
   const { exitCode, problem, stdout } = await stage.install("single", image, "--yes");
   assert.equal(exitCode, 0, problem ?? "");
-  assert.match(stdout, /^step 5: done$/m);
+  assert.match(stdout, /^step 4: done$/m);
   assert.match(stdout, /^Deletions are guarded$/m);
   assert.match(cluster.writes.at(-1) ?? "", /POST .*validatingwebhookconfigurations$/);
-  const ca = Buffer.from(cluster.secret("podseidon-webhook-tls", "ca.crt") ?? "").toString("base64");
+  const ca = Buffer.from("authority").toString("base64");
   assert.deepEqual(caBundles(cluster.find(configuration)), [ca, ca, ca]);
 });
 
@@ -115,11 +115,19 @@ test("a webhook that does not answer guards nothing: the run ends with the reaso
   const stage = createStage();
   const { exitCode, problem, stdout, stderr } = await stage.install("single", image, "--yes");
   assert.equal(exitCode, 1);
-  assert.match(problem ?? "", /step 5 is not done: core: the API server gets no answer from the webhook: .*refused/);
+  assert.match(problem ?? "", /step 4 is not done: core: the API server gets no answer from the webhook: .*refused/);
   assert.match(stdout, /What is done stays\. To go on:\n {2}podseidon install single --image=\S+ --yes\n/);
-  assert.match(stderr[0] ?? "", /^step 5: waiting: /);
+  assert.match(stderr[0] ?? "", /^step 4: waiting: /);
   assert.equal(stage.clusters.core.find("validatingwebhookconfigurations/podseidon"), undefined);
   assert.equal(stage.clusters.core.find("validatingwebhookconfigurations/podseidon-trial"), undefined);
+});
+
+test("a generator that publishes no authority is the reason when deletions are not guarded", async () => {
+  const stage = createStage();
+  stage.clusters.core.publishes = false;
+  const { exitCode, problem } = await stage.install("single", image, "--yes");
+  assert.equal(exitCode, 1);
+  assert.match(problem ?? "", /step 4 is not done: core: the generator has published no authority in ConfigMap/);
 });
 
 test("a right that is missing is named, and ends the run before what rests on it", async () => {
@@ -148,5 +156,5 @@ test("programs get the plan and what came of it as JSON", async () => {
     steps: readonly unknown[];
     results: unknown[];
   };
-  assert.deepEqual([part, steps.length, results.length], ["single", 5, 5]);
+  assert.deepEqual([part, steps.length, results.length], ["single", 4, 4]);
 });

@@ -24,6 +24,8 @@ export class EmptyCluster implements KubeClient {
   readonly writes: string[] = [];
   /** Requests that are answered with 403. */
   forbidden: RegExp | undefined;
+  /** The generator starts, and publishes the authorities of the webhook's certificate. */
+  publishes = true;
   /** Undefined = nobody answers; else for which cell. */
   answersAs: string | undefined;
 
@@ -47,6 +49,11 @@ export class EmptyCluster implements KubeClient {
     const at = method === "POST" ? `${path}/${String(fieldsOf(fieldsOf(body)["metadata"])["name"])}` : path;
     const stored = fieldsOf(method === "POST" ? body : merged(this.objects.get(at), body));
     this.objects.set(at, stored);
+    // As the generator does once it runs.
+    if (at.endsWith("/deployments/podseidon-generator") && this.publishes) {
+      const found = [...this.objects.keys()].find((one) => one.endsWith("/configmaps/podseidon-webhook-ca")) ?? "";
+      this.objects.set(found, { ...this.objects.get(found), data: { "ca.crt": "authority" } });
+    }
     return stored;
   }
 

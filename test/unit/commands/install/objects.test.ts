@@ -13,6 +13,7 @@ import {
 import { type Deployment, type Manifest, onlyOne } from "../../../manifests/manifest-files.ts";
 
 const image = "podseidon.invalid/podseidon:0.1.0";
+const issuedFor = "--generator-webhook-certificate-names=podseidon-webhook.podseidon-system.svc";
 const manifests = (objects: readonly Json[]): readonly Manifest[] => objects as unknown as readonly Manifest[];
 
 test("the program carries the objects of the manifests; if not: node scripts/n.mjs scripts/install-objects.ts", () => {
@@ -22,7 +23,7 @@ test("the program carries the objects of the manifests; if not: node scripts/n.m
 function objectsOf({ topology, cell = "", cells = [], webhookAddress = "", caBundle }: Installation): readonly Json[] {
   switch (topology) {
     case "core":
-      return coreObjects({ image, callers: "certificates", cells });
+      return coreObjects({ image, callers: "certificates", cells, webhookHost: undefined });
     case "worker":
       return workerObjects({ image, cell, webhookAddress, caBundle });
     case "single":
@@ -34,7 +35,7 @@ function objectsOf({ topology, cell = "", cells = [], webhookAddress = "", caBun
 
 for (const installation of installations.filter(({ folders = [] }) => folders.length === 0)) {
   test(`install and kustomize have the same objects for ${installation.name}`, () => {
-    assertSameObjects(manifests(objectsOf(installation)), renderedByKustomize(installation));
+    assertSameObjects(manifests(objectsOf(installation)), renderedByKustomize({ ...installation, isIssued: true }));
   });
 }
 
@@ -50,10 +51,12 @@ test("every Deployment has the image that is given", () => {
 });
 
 test("where the network says who calls, the webhook asks for no client certificates and serves the cells alone", () => {
-  const objects = manifests(coreObjects({ image, callers: "network", cells: ["a", "b"] }));
+  const objects = manifests(coreObjects({ image, callers: "network", cells: ["a", "b"], webhookHost: "x.org" }));
   const { args } = onlyOne<Deployment>(objects, "Deployment", "podseidon-webhook").spec.template.spec.containers[0];
   assert.deepEqual(args.slice(-2), ["--webhook-client-ca-file=", "--webhook-allowed-cells=a,b"]);
   assert.ok(!args.some((arg) => arg.startsWith("--webhook-client-cells")));
+  const generator = onlyOne<Deployment>(objects, "Deployment", "podseidon-generator").spec.template.spec.containers[0];
+  assert.ok(generator.args.includes(`${issuedFor},x.org`), "the certificate has the address of the webhook");
 });
 
 test("values of one installation do not stay for the next", () => {

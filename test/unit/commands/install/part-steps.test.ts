@@ -47,6 +47,6 @@ test("accounts come before tokens, tokens before what runs, and the webhook conf
 
 test("one cluster has its webhook configuration last, too", () => {
   const titles = singleSteps(createStage().siteOf("core"), settings).map(({ title }) => title);
-  assert.equal(titles.length, 5);
+  assert.equal(titles.length, 4);
   assert.match(titles.at(-1) ?? "", /^Wait until the webhook answers/);
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apply } from "../../../../src/commands/install/apply.ts";
-import { secretWith } from "../../../../src/commands/install/hand-over.ts";
 import { type InstallOptions, readInstallOptions } from "../../../../src/commands/install/options.ts";
+import { secretWith } from "../../../../src/commands/install/secrets.ts";
 import { readCells, readSettings, settingsObject } from "../../../../src/commands/install/settings.ts";
 import { Problem } from "../../../../src/config/problem.ts";
 import { createStage } from "./empty-cluster.ts";
