@@ -25,7 +25,8 @@ export async function createAuthority(name: string, validity: Validity): Promise
       name: `CN=${name}`,
       keys,
       signingAlgorithm: algorithm,
-      ...validity,
+      notBefore: validity.notBefore,
+      notAfter: validity.notAfter,
       extensions: [
         new x509.BasicConstraintsExtension(true, 0, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
@@ -75,7 +76,8 @@ async function sign(authority: KeyPair, validity: Validity, leaf: Leaf): Promise
       publicKey: keys.publicKey,
       signingKey,
       signingAlgorithm: algorithm,
-      ...validity,
+      notBefore: validity.notBefore,
+      notAfter: validity.notAfter,
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),

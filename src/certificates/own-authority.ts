@@ -20,9 +20,9 @@ interface Days {
   readonly now: Date;
 }
 
-export interface ServerCertificateRequest extends ServerNames, Days {}
+interface ServerCertificateRequest extends ServerNames, Days {}
 
-export interface ClientCertificateRequest extends Days {
+interface ClientCertificateRequest extends Days {
   /** The common name: 1 to 63 letters, digits and `-` `_` `.`, as of a cell. */
   readonly client: string;
 }

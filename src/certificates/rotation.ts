@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /** Certificates are valid from so long before they are made, for callers whose clock is behind. */
-export const backdatedMs = hourMs;
+const backdatedMs = hourMs;
 
 export interface Lifetimes {
   /** Of what is served. It is renewed when a third of it is left. */

@@ -139,7 +139,7 @@ function readLifetime(text: string | undefined): number | Problem {
 }
 
 function imageProblem(text: string): string | undefined {
-  if (/^[a-z0-9][\w.:/@-]{0,500}$/i.test(text) === false) return "is no reference of an image";
+  if (!/^[a-z0-9][\w.:/@-]{0,500}$/i.test(text)) return "is no reference of an image";
   // Nothing but a mistake: the name in the manifests, which no registry has.
   return text.startsWith("podseidon.invalid/") ? "is what no registry has" : undefined;
 }

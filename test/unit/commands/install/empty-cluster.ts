@@ -124,7 +124,7 @@ export interface Stage {
   /** By context: core, w1 and w2. */
   readonly clusters: Readonly<Record<"core" | "w1" | "w2", EmptyCluster>>;
   readonly stop: AbortController;
-  siteOf(context: "core" | "w1" | "w2"): Site;
+  readonly siteOf: (context: "core" | "w1" | "w2") => Site;
   /** Runs the command to its end, however long it waits. */
   install(...argv: readonly string[]): Promise<Ran>;
 }
