@@ -24,7 +24,7 @@ test = @NODE_COMPILE_CACHE=$(COMPILE_CACHE) $(NODE) --test --test-timeout=$(TEST
 # Runs one of the programs of the repository: $(call run,scripts/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
 
-.PHONY: help demo playground test test-long check alerts chart build e2e e2e-long sim fuzz attack bench fmt clean
+.PHONY: help demo playground test test-long check alerts chart build image e2e e2e-long sim fuzz attack bench fmt clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ chart: $(SETUP) ## Lint and render manifests/chart with helm, beside kustomize's
 
 build: $(SETUP) ## Build dist/podseidon, one file that runs without node_modules
 	@$(NODE) scripts/build.ts
+
+image: dist/podseidon ## Assemble the image from pinned Debian packages (needs apt, or ARGS="--debs FOLDER")
+	$(call run,scripts/image/main.ts)
 
 e2e: dist/podseidon ## Test dist/podseidon on real API servers, and the double beside one; ARGS="--case=TEXT --keep"
 	@$(NODE) test/e2e/main.ts $(ARGS)

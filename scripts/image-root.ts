@@ -1,10 +1,10 @@
 /**
- * Assembles the root file system of the container image in a folder, for hosts without a container engine: the
- * executable, the shared libraries that it needs, and the few files of /etc that the C library reads.
+ * Assembles a root file system like the container image's in a folder, for hosts without apt: the executable, the
+ * shared libraries that it needs, as this host has them, and the few files of /etc that the C library reads. The image
+ * itself has Debian's packages, pinned (scripts/image/main.ts).
  *
- * The Dockerfile decides the path, the user, the environment and the packages; all of them are read from it. An
- * executable that needs a package which the Dockerfile does not install is an error, so the two cannot drift apart.
- * Documentation (/usr/share/doc) is left out.
+ * The Dockerfile decides the path, the user and the environment; all of them are read from it. An executable that needs
+ * a package which is not pinned is an error, so the two cannot drift apart. Documentation (/usr/share/doc) is left out.
  *
  *   node scripts/n.mjs scripts/image-root.ts [--executable dist/podseidon] [--out dist/image-root]
  */
@@ -12,11 +12,10 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { readPins } from "./image/pins.ts";
 
 /** What the Dockerfile decides. */
 export interface ImageFacts {
-  /** Debian packages installed on top of the base image. */
-  readonly packages: readonly string[];
   /** The absolute path of the executable in the image. */
   readonly executablePath: string;
   readonly env: Readonly<Record<string, string>>;
@@ -39,12 +38,10 @@ const packageOfLibrary: Readonly<Record<string, string>> = {
 const basePackage = "libc6";
 const baseLibrary = /^(lib(c|dl|m|pthread|rt)\.so\.\d+|ld-linux[-\w]*\.so\.\d+)$/;
 
-const documentation = /^COPY (?:\S+ )+\/usr\/share\/doc\//;
-
 function instructions(dockerfile: string): { name: string; value: string }[] {
   return dockerfile
     .split("\n")
-    .filter((line) => !/^\s*#/.test(line) && !documentation.test(line))
+    .filter((line) => !/^\s*#/.test(line))
     .join("\n")
     .replaceAll(/\\\n/g, " ")
     .split("\n")
@@ -65,10 +62,9 @@ export function readDockerfile(dockerfile: string): ImageFacts {
       throw new Error(`Dockerfile: expected one ${name} like ${String(form)}, found ${JSON.stringify(values)}`);
     return match;
   };
-  const [, packages = ""] = only("RUN", /apt-get install -y --no-install-recommends ([^&]+?) &&/);
-  const [, executablePath = ""] = only("COPY", /^dist\/podseidon (\/\S+)$/);
-  const [, entrypoint = ""] = only("ENTRYPOINT", /^\["([^"]+)"\]$/);
-  if (entrypoint !== executablePath) throw new Error(`Dockerfile: ENTRYPOINT ${entrypoint} is not what COPY installs`);
+  only("FROM", /^scratch$/);
+  only("COPY", /^dist\/image\/root-\$\{TARGETARCH\}\/ \/$/);
+  const [, executablePath = ""] = only("ENTRYPOINT", /^\["(\/[^"]+)"\]$/);
   const [, uid = "", gid = ""] = only("USER", /^(\d+):(\d+)$/);
   const [, ports = ""] = only("EXPOSE", /^([\d ]+)$/);
   const env = all
@@ -79,7 +75,6 @@ export function readDockerfile(dockerfile: string): ImageFacts {
       return [value.slice(0, at), value.slice(at + 1)];
     });
   return {
-    packages: packages.split(" "),
     executablePath,
     env: Object.fromEntries(env),
     ports: ports.split(" ").map(Number),
@@ -109,14 +104,16 @@ export function packagesOf(libraries: readonly string[]): string[] {
     const name = path.basename(file);
     const found = packageOfLibrary[name] ?? (baseLibrary.test(name) ? basePackage : undefined);
     if (found === undefined)
-      throw new Error(`the package of ${name} is unknown; add it to the Dockerfile and to scripts/image-root.ts`);
+      throw new Error(
+        `the package of ${name} is unknown; add it to scripts/image/packages.json and to scripts/image-root.ts`,
+      );
     return found;
   });
   return [...new Set(packages)].filter((name) => name !== basePackage).toSorted();
 }
 
 /** Files of /etc as in a container, where the engine provides name servers and hosts, and the base image users. */
-const etcFiles: Readonly<Record<string, string>> = {
+export const etcFiles: Readonly<Record<string, string>> = {
   "etc/passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
   "etc/group": "root:x:0:\nnogroup:x:65534:\n",
   "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
@@ -126,7 +123,7 @@ const etcFiles: Readonly<Record<string, string>> = {
 
 /**
  * Fills `folder`, which must be absent or empty, with the image's root file system. Throws an Error if the executable
- * does not exist or needs a package that the Dockerfile does not install.
+ * does not exist or needs a package that is not pinned.
  */
 export function assembleImageRoot(options: {
   readonly executable: string;
@@ -136,8 +133,8 @@ export function assembleImageRoot(options: {
   const facts = readDockerfile(readFileSync(options.dockerfile, "utf8"));
   if (!existsSync(options.executable)) throw new Error(`${options.executable} does not exist; run "make build"`);
   const libraries = sharedLibraries(options.executable);
-  const missing = packagesOf(libraries).filter((name) => !facts.packages.includes(name));
-  if (missing.length > 0) throw new Error(`the Dockerfile does not install ${missing.join(", ")}`);
+  const missing = packagesOf(libraries).filter((name) => !(name in readPins().packages));
+  if (missing.length > 0) throw new Error(`scripts/image/packages.json does not pin ${missing.join(", ")}`);
   const folder = path.resolve(options.folder);
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new Error(`${folder} is not empty`);
   const copy = (from: string, to: string): void => {
