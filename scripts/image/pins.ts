@@ -28,7 +28,7 @@ export function readPins(text: string = readFileSync(pinsFile, "utf8")): Pins {
   if (!/^[a-z]+$/.test(pins.suite)) throw new Error(`packages.json: suite ${pins.suite} is not a code name of Debian`);
   for (const [name, pinned] of Object.entries(pins.packages)) {
     for (const architecture of architectures) {
-      const { version = "", sha256 = "" }: Partial<Pin> = pinned[architecture] ?? {};
+      const { version, sha256 } = pinned[architecture] ?? { version: "", sha256: "" };
       if (!/^[\w.+:~-]+$/.test(version)) throw new Error(`packages.json: ${name} has no version for ${architecture}`);
       if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Error(`packages.json: ${name} has no SHA-256 for ${architecture}`);
     }
