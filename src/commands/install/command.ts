@@ -31,8 +31,8 @@ export const install: Command = {
   summary: "Put Podseidon into a core, worker or single",
   options: installOptions,
   examples: [
-    "install single --image=images.example.com/podseidon:0.1.0 --dry-run",
-    "install core --webhook-address=podseidon.example.com --image=images.example.com/podseidon:0.1.0",
+    "install single --image=images.example.com/podseidon:0.1.0",
+    "install core --image=example.com/podseidon --webhook-address=a.io",
     "install worker --core=my-core --worker=w1=my-worker --yes",
     "install single --image=images.example.com/podseidon:0.1.0 -o yaml",
     "install systemd --cells=w1 --out=podseidon-systemd",

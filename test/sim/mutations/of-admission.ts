@@ -216,9 +216,9 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "answered-before-the-write",
     why: "nothing is admitted without an accepted write",
     file: "webhook/protector/status-writer.ts",
-    find: `const unwritten = await this.#write(protector, view, status, deletions);
+    find: `const unwritten = await this.#write(protector, { view, isReadLive }, status, deletions);
       if (unwritten !== undefined) return unwritten;`,
-    replace: `void this.#write(protector, view, status, deletions).catch(() => {});`,
+    replace: `void this.#write(protector, { view, isReadLive }, status, deletions).catch(() => {});`,
   },
   {
     name: "lost-answer-is-success",
