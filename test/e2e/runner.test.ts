@@ -140,6 +140,24 @@ test("cases run in two lanes at once, and the results are in the order of the ca
   );
 });
 
+test("a case that needs the machine for itself runs when all others have ended", async () => {
+  const happened: string[] = [];
+  const one = (name: string): E2eCase => ({
+    name,
+    timeLimitMs: 60_000,
+    run: async () => {
+      happened.push(name);
+      return {};
+    },
+  });
+  const { results } = await runAll([{ ...one("busy"), isAlone: true }, one("first"), one("second")], () => {}, 2);
+  assert.equal(happened.at(-1), "busy");
+  assert.deepEqual(
+    results.map(({ name }) => name),
+    ["busy", "first", "second"],
+  );
+});
+
 test("what a case says names its subject", async () => {
   const say = async (context: CaseContext): Promise<Figures> => (context.say("2 of 3"), {});
   const { lines } = await runAll([{ name: "drain: it ends", timeLimitMs: 60_000, run: say }]);

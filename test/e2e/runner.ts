@@ -23,6 +23,8 @@ export interface E2eCase {
   readonly timeLimitMs: number;
   /** Takes over a minute: it runs in `make e2e-long`, and a shorter case that proves the same runs in `make e2e`. */
   readonly isLong?: true;
+  /** Keeps both cores busy all the time, so that it runs when all others have ended. */
+  readonly isAlone?: true;
   /** Judges all that is in its clusters, so that it begins with new ones, and leaves them to nobody in its lane. */
   readonly hasOwnClusters?: true;
   /** Throws (assert) when the behaviour is not there. */
@@ -84,8 +86,7 @@ const crashCode = 70;
 export async function runCases(options: RunnerOptions): Promise<readonly CaseResult[]> {
   const results = new Map<number, CaseResult>();
   const ended = (): readonly CaseResult[] => options.cases.flatMap((_, index) => results.get(index) ?? []);
-  const queue = options.cases.entries();
-  const runLane = async (pool: ClusterPool): Promise<void> => {
+  const runLane = async (pool: ClusterPool, queue: Iterable<[number, E2eCase]>): Promise<void> => {
     const lane = { options, pool, strays: new StrayRejections(options.rejections ?? process) };
     for (const [index, one] of queue) {
       results.set(index, await runInLane(one, `e2e-${index + 1}`, lane));
@@ -94,7 +95,12 @@ export async function runCases(options: RunnerOptions): Promise<readonly CaseRes
     lane.strays.stop();
     await pool.discard();
   };
-  await Promise.all(options.pools.map(runLane));
+  const queueOf = (isAlone: boolean) => options.cases.entries().filter(([, one]) => (one.isAlone ?? false) === isAlone);
+  const together = queueOf(false);
+  await Promise.all(options.pools.map((pool) => runLane(pool, together)));
+  const alone = Array.from(queueOf(true));
+  const [pool] = options.pools;
+  if (alone.length > 0 && pool !== undefined) await runLane(pool, alone);
   writeResults(options, ended());
   return ended();
 }

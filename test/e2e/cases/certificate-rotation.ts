@@ -25,6 +25,7 @@ export const certificateRotationCases: readonly E2eCase[] = [
   {
     name: "certificate: the Secret is replaced while reviews run: none fails, and every replica shows the new one",
     timeLimitMs: 120 * second,
+    isAlone: true,
     run,
   },
 ];

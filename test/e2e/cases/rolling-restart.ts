@@ -24,6 +24,7 @@ export const rollingRestartCases: readonly E2eCase[] = [
   {
     name: "rolling restart: three webhook replicas one after the other under 500 reviews/s: every review is answered",
     timeLimitMs: 150 * second,
+    isAlone: true,
     run: restarted,
   },
 ];

@@ -33,6 +33,7 @@ export const upgradeCases: readonly E2eCase[] = [
   {
     name: "upgrade: from the earlier release and back under load: every review is answered, and the floor holds",
     timeLimitMs: 300 * second,
+    isAlone: true,
     run: (context) => upgraded(context, ["crd", "policies", "webhooks", "aggregators", "generator"]),
   },
   {
