@@ -110,10 +110,10 @@ function explanationJson(explanation: Explanation, asked: AskedPod | undefined, 
 }
 
 function explainedJson(one: Explained, asked: AskedPod | undefined, program: string): object {
-  const { core, standing, promises, pods, refusals, answers, inCells } = one;
+  const { core, standing, promises, pods, refusals, forced, answers, inCells } = one;
   return {
     core,
-    ...standingJson(standing, refusals),
+    ...standingJson(standing, refusals, forced),
     relation: answers?.relation,
     deletion: answers === undefined ? undefined : answerJson(answers.deletion),
     eviction: answers === undefined ? undefined : answerJson(answers.eviction),

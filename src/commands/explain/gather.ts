@@ -7,7 +7,7 @@ import { type FleetCells } from "../fleet/cells.ts";
 import { gateFaultOf } from "../fleet/gate-fault.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type OpenPromise, openPromises } from "../fleet/promises.ts";
-import { type Refusals, refusalsOf } from "../fleet/refusals.ts";
+import { forcedOf, type Refusals, refusalsOf } from "../fleet/refusals.ts";
 import { type Standing } from "../fleet/standing.ts";
 import { type AskedPod, type Judged, judged, relationOf, typicalPod } from "./judged.ts";
 import { clientOf, type PromisedPod, promisedPods } from "./pod.ts";
@@ -24,6 +24,8 @@ export interface Explained {
   readonly pods: ReadonlyMap<string, PromisedPod> | undefined;
   /** Undefined = none is known. */
   readonly refusals: Refusals | undefined;
+  /** The same of deletions that were forced. */
+  readonly forced: Refusals | undefined;
   /** Of the asked pod; undefined where none is asked about. */
   readonly answers:
     | { readonly relation: "protected" | "counted"; readonly deletion: Judged; readonly eviction: Judged }
@@ -56,6 +58,7 @@ export async function gather(
   const explained: Explained[] = [];
   for (const look of looks) {
     const refusals = refusalsOf(look.events ?? []);
+    const forced = forcedOf(look.events ?? []);
     for (const standing of look.protectors?.standings ?? []) {
       if (!isAbout(target, asked, standing)) continue;
       const { namespace, name, protector, view } = standing;
@@ -65,7 +68,7 @@ export async function gather(
         cells.map((cellID) => promisedPods(namespace, promises, clientOf(cellID, clusters), signal)),
       );
       const relation = asked === undefined ? "none" : relationOf(view, asked.pod);
-      const ofOne = refusals.get(objectKey(namespace, name));
+      const key = objectKey(namespace, name);
       const id = `${look.core}/${namespace}/${name}`;
       const context = { cells: look.cells, clock };
       const answer = (operation: "delete" | "evict"): Judged => judged(id, view, asked as AskedPod, operation, context);
@@ -79,7 +82,8 @@ export async function gather(
         cells: look.cells,
         promises,
         pods: joined(found),
-        refusals: ofOne,
+        refusals: refusals.get(key),
+        forced: forced.get(key),
         inCells,
         answers: relation === "none" ? undefined : { relation, deletion: answer("delete"), eviction: answer("evict") },
       });

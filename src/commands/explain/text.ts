@@ -92,7 +92,7 @@ function areSame({ deletion, eviction }: NonNullable<Explained["answers"]>): boo
 }
 
 function protectorText(one: Explained, view: ExplanationView): string {
-  const { core, standing, answers, refusals } = one;
+  const { core, standing, answers, refusals, forced } = one;
   const { mustStay, available, promised, free, states } = standing;
   const { terminal } = view;
   const numbers = `must stay ${mustStay}, available ${available}, promised ${promised}, free ${free}`;
@@ -111,7 +111,8 @@ function protectorText(one: Explained, view: ExplanationView): string {
     );
     for (const text of refusalTexts(answers.deletion, answers.eviction)) lines.push(lineOf("refusal", text, view));
   }
-  lines.push(...cellAnswers(one, view), ...promiseLines(one, view), ...refusedLines(refusals, view));
+  lines.push(...cellAnswers(one, view), ...promiseLines(one, view));
+  lines.push(...eventLines("refused", refusals, view), ...eventLines("forced", forced, view));
   adviceFor(one, view).forEach(({ text, command }, index) => {
     lines.push(lineOf(index === 0 ? "you can" : "", text, view));
     if (command !== undefined) lines.push(commandOf(command, view));
@@ -130,11 +131,11 @@ export function adviceFor(
   return [...adviceOnStates(standing, program).filter(({ command }) => !known.has(command)), ...ways];
 }
 
-function refusedLines(refusals: Explained["refusals"], view: ExplanationView): readonly string[] {
-  if (refusals === undefined) return [];
-  const { events } = refusals;
+function eventLines(label: string, told: Explained["refusals"], view: ExplanationView): readonly string[] {
+  if (told === undefined) return [];
+  const { events } = told;
   return [
-    lineOf("refused", refusedText(refusals, view.at), view),
+    lineOf(label, refusedText(told, view.at), view),
     ...events.slice(0, refusalsMax).map(({ count, reason, message, lastAt }) => {
       const age = lastAt === undefined ? "" : `, ${ageText((view.at - lastAt) / 1000)} ago`;
       const times = events.length === 1 ? "" : `${count} x `;

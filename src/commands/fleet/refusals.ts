@@ -71,15 +71,32 @@ export async function listProtectorEvents(
 
 /** Refusals by PodProtector; those in shadow refuse nothing, so they are not among them. */
 export function refusalsOf(all: readonly ProtectorEvent[]): ReadonlyMap<ObjectKey, Refusals> {
-  const refusals = all.filter((event) => isRefusal(event));
-  const byProtector = Map.groupBy(refusals, ({ protector }) => protector);
+  return summedByProtector(
+    all.filter((event) => isRefusal(event)),
+    callersOf,
+  );
+}
+
+function summedByProtector(
+  all: readonly ProtectorEvent[],
+  namedIn: (events: readonly ProtectorEvent[]) => readonly RefusedCaller[],
+): ReadonlyMap<ObjectKey, Refusals> {
+  const byProtector = Map.groupBy(all, ({ protector }) => protector);
   return new Map(
     Array.from(byProtector, ([protector, unsorted]) => {
       const sorted = unsorted.sort((a, b) => (b.lastAt ?? 0) - (a.lastAt ?? 0));
       const count = sorted.reduce((sum, event) => sum + event.count, 0);
       const [last] = sorted as [ProtectorEvent];
-      return [protector, { count, lastAt: last.lastAt, last, events: sorted, callers: callersOf(sorted) }];
+      return [protector, { count, lastAt: last.lastAt, last, events: sorted, callers: namedIn(sorted) }];
     }),
+  );
+}
+
+/** Deletions that would have been refused if nobody had forced them, by PodProtector; counted as refusals are. */
+export function forcedOf(all: readonly ProtectorEvent[]): ReadonlyMap<ObjectKey, Refusals> {
+  return summedByProtector(
+    all.filter(({ component, reason }) => component === webhook && reason === "ForcedDeletion"),
+    forcersOf,
   );
 }
 
@@ -108,12 +125,24 @@ export function isRefusal({ component, reason }: Pick<ProtectorEvent, "component
 
 /** Summed over the Events. */
 function callersOf(events: readonly ProtectorEvent[]): readonly RefusedCaller[] {
+  return mostFirst(events.flatMap(({ message }) => parseCallerCounts(message)?.callers ?? []));
+}
+
+/** As the webhook begins these Events, of which each is about one caller (src/webhook/decide/protector-events.ts). */
+const forcedBy = /^(?:Deletions|Evictions) by "((?:[^"\\]|\\.)*)" were forced /;
+
+function forcersOf(events: readonly ProtectorEvent[]): readonly RefusedCaller[] {
+  return mostFirst(
+    events.flatMap(({ message, count }) => {
+      const name = forcedBy.exec(message)?.[1];
+      return name === undefined ? [] : [{ name, count }];
+    }),
+  );
+}
+
+function mostFirst(callers: readonly RefusedCaller[]): readonly RefusedCaller[] {
   const counts = new Map<string, number>();
-  for (const { message } of events) {
-    for (const { name, count } of parseCallerCounts(message)?.callers ?? []) {
-      counts.set(name, (counts.get(name) ?? 0) + count);
-    }
-  }
+  for (const { name, count } of callers) counts.set(name, (counts.get(name) ?? 0) + count);
   return Array.from(counts, ([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count);
 }
 

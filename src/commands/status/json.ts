@@ -3,7 +3,7 @@ import { formatMicroTime } from "../../api/micro-time.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type CoreLook } from "../fleet/look.ts";
-import { type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
+import { forcedOf, type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing } from "../fleet/standing.ts";
 import { cellsJson } from "./cells-table.ts";
 import { isAnythingWrong } from "./text.ts";
@@ -15,10 +15,14 @@ export function statusJson(looks: readonly CoreLook[]): object {
 function coreJson(look: CoreLook): object {
   const { core, at, protectors, held, replicas, tombstones, waiting, unread, cells } = look;
   const refusals = refusalsOf(look.events ?? []);
+  const forced = forcedOf(look.events ?? []);
   return {
     core,
     at: formatMicroTime(at),
-    protectors: protectors?.standings.map((one) => standingJson(one, refusals.get(objectKey(one.namespace, one.name)))),
+    protectors: protectors?.standings.map((one) => {
+      const key = objectKey(one.namespace, one.name);
+      return standingJson(one, refusals.get(key), forced.get(key));
+    }),
     unusable: protectors?.unusable,
     cells: cellsJson(look).cells,
     generator:
@@ -49,7 +53,7 @@ function coreJson(look: CoreLook): object {
 }
 
 /** Also for `explain`. */
-export function standingJson(standing: Standing, refused: Refusals | undefined): object {
+export function standingJson(standing: Standing, refused: Refusals | undefined, forced: Refusals | undefined): object {
   const { namespace, name, mustStay, available, promised, free, states, figures } = standing;
   return {
     namespace,
@@ -70,5 +74,8 @@ export function standingJson(standing: Standing, refused: Refusals | undefined):
     refused: refused?.count ?? 0,
     refusedCallers: refused?.callers ?? [],
     lastRefusedAt: refused?.lastAt === undefined ? undefined : formatMicroTime(refused.lastAt),
+    forced: forced?.count ?? 0,
+    forcedCallers: forced?.callers ?? [],
+    lastForcedAt: forced?.lastAt === undefined ? undefined : formatMicroTime(forced.lastAt),
   };
 }

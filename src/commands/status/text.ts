@@ -4,7 +4,7 @@ import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
 import { type CoreLook } from "../fleet/look.ts";
-import { type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
+import { forcedOf, type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing, type State } from "../fleet/standing.ts";
 import { differingVersions } from "../fleet/versions.ts";
 import { waitingText } from "../fleet/waiting.ts";
@@ -77,6 +77,7 @@ function protectorsPart(look: CoreLook, view: StatusView): string {
   }
   const isWide = view.terminal.columns >= wideColumns;
   const refusals = refusalsOf(events);
+  const forced = forcedOf(events);
   const columns: Column[] = [
     { title: "PROTECTOR", shrinksTo: 12 },
     { title: "MUST STAY", align: "right" },
@@ -86,7 +87,7 @@ function protectorsPart(look: CoreLook, view: StatusView): string {
     ...(isWide ? [{ title: "CELLS" }] : []),
     { title: "STATE" },
   ];
-  const rows = shown.lines.map((line) => rowOf(line, { isWide, refusals, at, view }));
+  const rows = shown.lines.map((line) => rowOf(line, { isWide, refusals, forced, at, view }));
   const body = rows.length === 0 ? "" : `${table(columns, rows, view.terminal)}\n`;
   return `${body}${countsText(shown, view)}`;
 }
@@ -94,12 +95,13 @@ function protectorsPart(look: CoreLook, view: StatusView): string {
 interface RowContext {
   readonly isWide: boolean;
   readonly refusals: ReadonlyMap<string, Refusals>;
+  readonly forced: ReadonlyMap<string, Refusals>;
   readonly at: EpochMicros;
   readonly view: StatusView;
 }
 
 function rowOf(line: Line, context: RowContext): Row {
-  const { isWide, refusals, at, view } = context;
+  const { isWide, refusals, forced, at, view } = context;
   const name = view.namespace === undefined ? keyOf(line) : placeOf(line).name;
   if (line.kind === "unusable") {
     const { reason } = line.invalid;
@@ -113,7 +115,11 @@ function rowOf(line: Line, context: RowContext): Row {
   const { mustStay, available, promised, free, figures } = standing;
   const cells = cellsText(standing);
   const isBeside = isWide && cells.length <= Math.floor((view.terminal.columns - figuresColumns) / 2);
-  const refused = refusals.get(objectKey(standing.namespace, standing.name));
+  const key = objectKey(standing.namespace, standing.name);
+  const events = [
+    ...eventsRemark("refused", refusals.get(key), at),
+    ...eventsRemark("forced", forced.get(key), at),
+  ];
   return {
     cells: [
       name,
@@ -124,25 +130,28 @@ function rowOf(line: Line, context: RowContext): Row {
       ...(isWide ? [isBeside ? cells : `${figures.cells.length} cells`] : []),
       { text: standing.states[0], tone: toneOf(standing.states[0]) },
     ],
-    under: remarksOn(standing, { refused, cells: isBeside ? undefined : cells, at }),
+    under: remarksOn(standing, { events, cells: isBeside ? undefined : cells, at }),
   };
 }
 
 /** What a person wants to know next, of one that is not well. */
 function remarksOn(
   standing: Standing,
-  { refused, cells, at }: { refused: Refusals | undefined; cells: string | undefined; at: EpochMicros },
+  { events, cells, at }: { events: readonly string[]; cells: string | undefined; at: EpochMicros },
 ): readonly string[] {
   const [state, ...others] = standing.states;
-  const refusal = refused === undefined ? [] : [`refused ${refusedText(refused, at)}`];
   const since = sinceText(standing, state, at);
-  if (state === "ok" || state === "shadow") return refusal;
+  if (state === "ok" || state === "shadow") return events;
   return [
     ...(since === undefined ? [] : [since]),
     ...(others.length === 0 ? [] : [`also: ${others.join(", ")}`]),
     ...(cells === undefined ? [] : [`cells: ${cells}`]),
-    ...refusal,
+    ...events,
   ];
+}
+
+function eventsRemark(what: string, told: Refusals | undefined, at: EpochMicros): readonly string[] {
+  return told === undefined ? [] : [`${what} ${refusedText(told, at)}`];
 }
 
 /** `61 PodProtectors: 1 below floor, 14 undrainable, 46 ok`. */

@@ -69,6 +69,21 @@ test("explain pod says that its deletion would be refused, why, who was refused,
   for (const line of stdout.split("\n")) assert(line.length <= 80, line);
 });
 
+test("explain tells of forced deletions, who forced them, and what would have refused the last", async () => {
+  const fleet = await shopFleet();
+  await createProtector(fleet.core, "web", {
+    minAvailable: 3,
+    cells: [{ cellID: "w1", available: 3 }],
+    metadata: ofDeployment,
+  });
+  const message = 'Deletions by "alice" were forced that would be refused; last: Deletion of pod web-1: TooFew: why';
+  await createRefusal(fleet, { name: "web", count: 3, agoMs: 12_000, reason: "ForcedDeletion", message });
+  const { stdout } = await fleet.run("explain", "deployment", "web", "-n", "shop");
+  assert.match(stdout, /\n {2}forced {4}3 times lately, last 12 s ago, by alice 3\n/);
+  assert.match(stdout, /\n {12}ForcedDeletion; Deletions by "alice" were forced/);
+  assert.doesNotMatch(stdout, /\n {2}refused /);
+});
+
 test("explain pod tells of promised pods whether they are gone, terminating or still there", async () => {
   const fleet = await shopFleet();
   const pods = await Promise.all(["a", "b", "c"].map((name) => createPod(fleet.worker, `web-${name}`, "web")));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { objectKey } from "../../../../src/api/object-key.ts";
 import {
+  forcedOf,
   listProtectorEvents,
   type ProtectorEvent,
   refusalsOf,
@@ -67,4 +68,24 @@ test("what the generator has released lately is told, the newest first, and no E
     releasesOf(all, 5 as EpochMicros).map(({ protector }) => protector),
     ["shop/b", "shop/a"],
   );
+});
+
+test("forced deletions are summed by PodProtector with those who forced them, and refusals are not among them", async () => {
+  const fleet = await createFleet();
+  const { core, stop } = fleet;
+  const by = (what: string, caller: string): string =>
+    `${what} by ${JSON.stringify(caller)} were forced that would be refused; last: Deletion of pod x: why`;
+  const forced = { name: "web", reason: "ForcedDeletion" };
+  await createRefusal(fleet, { ...forced, count: 2, agoMs: 60_000, message: by("Deletions", "alice") });
+  await createRefusal(fleet, { ...forced, count: 1, agoMs: 9_000, message: by("Evictions", "alice") });
+  await createRefusal(fleet, { ...forced, count: 7, agoMs: 20_000, message: by("Deletions", 'odd" were forced ') });
+  await createRefusal(fleet, { ...forced, count: 1, agoMs: 30_000, message: "in other words" });
+  await createRefusal(fleet, { name: "api", count: 20, agoMs: 9_000 });
+  const all = forcedOf(await listProtectorEvents(core.client, "shop", stop.signal));
+  const ofWeb = all.get(objectKey("shop", "web"));
+  assert.deepEqual([[...all.keys()], ofWeb?.count], [["shop/web"], 11]);
+  assert.deepEqual(ofWeb?.callers, [
+    { name: 'odd\\" were forced ', count: 7 },
+    { name: "alice", count: 3 },
+  ]);
 });

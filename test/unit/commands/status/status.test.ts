@@ -138,6 +138,23 @@ test("status tells refusals, held changes, a cell without reviews, and what is g
   assert.match(stdout, /\ngone +shop\/gone \(UID 1{8}-.*\) is gone/);
 });
 
+test("status tells of forced deletions and who forced them, beside what was refused", async () => {
+  const fleet = await createFleet();
+  await createCellLease(fleet.core, fleet.clock, "w1");
+  await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
+  const message = 'Deletions by "alice" were forced that would be refused; last: Deletion of pod web-1';
+  await createRefusal(fleet, { name: "web", count: 3, agoMs: 12_000, reason: "ForcedDeletion", message });
+  const { exitCode, stdout } = await fleet.run("status");
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /\n {4}forced 3 times lately, last 12 s ago, by alice 3\n/);
+  assert.doesNotMatch(stdout, /refused/);
+  const { cores } = JSON.parse((await fleet.run("status", "--output=json")).stdout) as {
+    cores: { protectors: { forced: number; forcedCallers: unknown; refused: number }[] }[];
+  };
+  const [{ forced, forcedCallers, refused } = assert.fail()] = cores[0]?.protectors ?? [];
+  assert.deepEqual([forced, forcedCallers, refused], [3, [{ name: "alice", count: 3 }], 0]);
+});
+
 test("status says which right is missing, shows the rest, and does not call that sound", async () => {
   const fleet = await createFleet();
   await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
