@@ -78,6 +78,8 @@ export interface Refusals {
   readonly lastMs: number;
   /** The newest refusal, in the words of its Event. */
   readonly last: string;
+  /** Of each Event, the newest first: what is over is told apart from what goes on. */
+  readonly series: readonly { readonly count: number; readonly lastMs: number }[];
 }
 
 /** More than fit on a screen; some 200 kB. */
@@ -114,13 +116,11 @@ export class Timeline {
   refusalsOf(id: ProtectorID): Refusals | undefined {
     const events = this.#refusals.get(id);
     if (events === undefined) return undefined;
-    let count = 0;
-    let last: WatchedEvent | undefined;
-    for (const event of events.values()) {
-      count += event.count;
-      if (last === undefined || event.atMs >= last.atMs) last = event;
-    }
-    return last && { count, lastMs: last.atMs, last: last.message };
+    const sorted = [...events.values()].sort((a, b) => b.atMs - a.atMs);
+    const [last] = sorted as [WatchedEvent];
+    const count = sorted.reduce((sum, event) => sum + event.count, 0);
+    const series = sorted.map((event) => ({ count: event.count, lastMs: event.atMs }));
+    return { count, lastMs: last.atMs, last: last.message, series };
   }
 
   /** Refusals of all PodProtectors. */

@@ -2,7 +2,7 @@
 import { byID, element, setChildren, setText, setTone, toneMark } from "./element.js";
 import { known, now } from "./live.js";
 import { sparkline } from "./sparkline.js";
-import { ageText, capital, grouped } from "./words.js";
+import { capital, grouped, isLately, refusedText } from "./words.js";
 
 // By the row's id, in the order of the table.
 const shownRows = new Map();
@@ -23,9 +23,13 @@ export function showRows(explain) {
   );
 }
 
-// Sparklines move while nothing is sent.
+// Sparklines move while nothing is sent, and refusals become old.
 export function rowsAged() {
-  for (const [id, parts] of shownRows) showGraph(parts, known.rows.get(id));
+  for (const [id, parts] of shownRows) {
+    const row = known.rows.get(id);
+    showGraph(parts, row);
+    showRefused(parts, row);
+  }
 }
 
 export function buttonsOfRows() {
@@ -69,16 +73,23 @@ function showRow(parts, row) {
   }
   setText(parts.refused, grouped(refusals?.count ?? 0));
   parts.figures.promised.classList.toggle("none", figures?.promised === 0);
-  parts.refused.classList.toggle("none", refusals === undefined);
   showGraph(parts, row);
   const hadFocus = parts.details.contains(document.activeElement);
   parts.details.replaceChildren(...detailsOf(row, parts.explain));
+  showRefused(parts, row);
   if (hadFocus) parts.details.querySelector("button").focus();
 }
 
 function showGraph({ graph }, { lows, figures }) {
   if (figures === undefined) graph.replaceChildren();
   else graph.replaceChildren(sparkline(lows, figures.mustStay, now()));
+}
+
+// The number is that of the hour; it is faint when none of them is of the last ten minutes.
+function showRefused({ refused, details }, { refusals }) {
+  refused.classList.toggle("none", refusals === undefined || !isLately(refusals, now()));
+  const head = details.querySelector(".refused-times");
+  if (head !== null && refusals !== undefined) setText(head, refusedText(refusals, now()));
 }
 
 function detailsOf(row, explain) {
@@ -103,8 +114,7 @@ function shareItem({ cell, available, promised, note }) {
   return element("li", {}, element("strong", {}, cell), ` ${figures.filter(Boolean).join(", ")}`);
 }
 
-function lastRefusal({ count, lastMs, last }) {
-  const many = count > 1 ? `, the last of ${grouped(count)}` : "";
-  const head = element("p", { class: "soft" }, `Refused ${ageText(now() - lastMs)} ago${many}`);
-  return element("blockquote", {}, head, element("p", {}, last));
+// `showRefused` says above it how often, and when.
+function lastRefusal({ last }) {
+  return element("blockquote", {}, element("p", { class: "soft refused-times" }), element("p", {}, last));
 }

@@ -25,6 +25,30 @@ export function ageText(milliseconds) {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`;
 }
 
+// As `podseidon status` has it: what is older belongs, as a rule, to trouble that is over.
+const latelyMs = 600_000;
+
+function isLate({ lastMs }, nowMs) {
+  return nowMs - lastMs > latelyMs;
+}
+
+// Whether any of these refusals is not over yet.
+export function isLately({ series }, nowMs) {
+  return series.some((one) => !isLate(one, nowMs));
+}
+
+// "Refused 12 times lately, last 4 s ago; before that 240 times, last 32 min ago"
+export function refusedText({ series }, nowMs) {
+  const times = (some, when) => {
+    const count = some.reduce((sum, one) => sum + one.count, 0);
+    return `${counted(count, "time")}${when}, last ${ageText(nowMs - some[0].lastMs)} ago`;
+  };
+  const recent = series.filter((one) => !isLate(one, nowMs));
+  const earlier = series.filter((one) => isLate(one, nowMs));
+  if (recent.length === 0) return `Refused not lately, but ${times(earlier, "")}`;
+  return `Refused ${times(recent, " lately")}${earlier.length === 0 ? "" : `; before that ${times(earlier, "")}`}`;
+}
+
 // The time of the day, on this machine: 14:03:07
 export function clockText(epochMs) {
   return new Date(epochMs).toLocaleTimeString("en-GB");

@@ -27,7 +27,7 @@ async function fleetOf(available: Readonly<Record<string, number>>) {
 test("those that need attention come first, then those that were refused most, then by name", async () => {
   const { fleet, names, refusals } = await fleetOf({ calm: 9, busy: 9, low: 2, floor: 3, a: 9 });
   const id = "core/shop/busy" as ProtectorID;
-  refusals.set(id, { count: 4, lastMs: 0, last: "" });
+  refusals.set(id, { count: 4, lastMs: 0, last: "", series: [] });
   fleet.refusalsChanged(id);
   assert.deepEqual(names(), ["low", "floor", "busy", "a", "calm"]);
 });

@@ -20,7 +20,15 @@ test("refusals of a PodProtector are added up over its Events, with the words of
   timeline.set("core", event({ name: "b", count: 2, second: 20, message: "second" }));
   timeline.set("core", event({ name: "c", about: "other" }));
   const at = Date.UTC(2026, 0, 1, 0, 0, 20);
-  assert.deepEqual(timeline.refusalsOf(web), { count: 5, lastMs: at, last: "second" });
+  assert.deepEqual(timeline.refusalsOf(web), {
+    count: 5,
+    lastMs: at,
+    last: "second",
+    series: [
+      { count: 2, lastMs: at },
+      { count: 3, lastMs: at - 10_000 },
+    ],
+  });
   assert.equal(timeline.refused, 6);
 });
 
