@@ -12,6 +12,7 @@ import { type Command, type CommandContext, type CommandEnd, valueOf, wrongUsage
 import { type CoreLook, looksAt } from "../fleet/look.ts";
 import { releasesOf } from "../fleet/refusals.ts";
 import { releasedText } from "../fleet/wording.ts";
+import { lostDefinitionText } from "../status/lost-definition.ts";
 import { standingJson } from "../status/json.ts";
 import { jsonText } from "../text/json.ts";
 import { type Explained, type Explanation, gather } from "./gather.ts";
@@ -81,7 +82,12 @@ export async function explained(
     return { exitCode: 1, problem: nothingFound(target, looks, clock.epochMicros()) };
   }
   if (isJson) write(jsonText(explanationJson(explanation, asked, program)));
-  else write(explanationText(explanation, { asked, at: clock.epochMicros(), program, terminal }));
+  else {
+    // Before anything else: its advice is for a core whose generator runs.
+    const lost = looks.map((look) => lostDefinitionText(look, { terminal, program })).filter((text) => text !== "");
+    const text = explanationText(explanation, { asked, at: clock.epochMicros(), program, terminal });
+    write([...lost, text].join("\n"));
+  }
   return { exitCode };
 }
 

@@ -193,7 +193,10 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
     lines.push({ label: "generator", text, ...(isLate && { tone: "bad" as const }) });
   }
   const versions = cells === undefined ? undefined : differingVersions(cells);
-  if (versions !== undefined) lines.push({ label: "versions", text: `differ: ${versions}`, tone: "warning" });
+  if (versions !== undefined) {
+    const text = `differ: ${versions}; see ${program} check`;
+    lines.push({ label: "versions", text, tone: "warning" });
+  }
   for (const { cause, since } of held?.held ?? []) {
     const text = `changes of cause ${cause} for ${ageText((at - since) / 1000)}; see ${program} approve`;
     lines.push({ label: "held", text, tone: "bad" });

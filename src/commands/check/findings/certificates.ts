@@ -121,7 +121,9 @@ function ofValidity(what: string, { validFrom, validTo }: Validity, now: EpochMi
   const leftSeconds = (validTo - now) / 1_000_000;
   if (leftSeconds <= 0) {
     const text = `${what} expired ${ageText(-leftSeconds * 1_000)} ago: every deletion is refused`;
-    return [fail("certificate", text, { cure, page: expiryPage })];
+    // Nothing is lost by an order any more, and nobody is to wait for it.
+    const cureNow = "renew it now: webhooks read it within ten seconds; a new authority belongs into caBundle, too";
+    return [fail("certificate", text, { cure: cureNow, page: "docs/runbooks/certificate-ends.md#do" })];
   }
   const wholeSeconds = (validTo - validFrom) / 1_000_000;
   if (leftSeconds > Math.min(soonSeconds, wholeSeconds * soonShare)) return [];

@@ -26,3 +26,13 @@ test("status begins with a CRD that somebody has deleted, though every line belo
     assert.match(stdout, /^The CRD of PodProtectors has been deleted; .*\n.*\n {2}podseidon restore crd\n/);
     assert.match(stdout, /\n2 PodProtectors: /);
   }));
+
+test("explain begins with a CRD that somebody has deleted, since its advice is for a core that has one", () =>
+  onLostCore(async (core) => {
+    const before = await core.fleet.run("explain", "protector", "a", "-n", "shop");
+    await core.lose();
+    const { exitCode, stdout } = await core.fleet.run("explain", "protector", "a", "-n", "shop");
+    assert.equal(exitCode, before.exitCode);
+    assert.match(stdout, /^The CRD of PodProtectors has been deleted; .*\n.*\n {2}podseidon restore crd\n\nPodP/);
+    assert.match(before.stdout, /^PodProtector /);
+  }));

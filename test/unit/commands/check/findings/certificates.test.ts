@@ -31,6 +31,9 @@ test("a certificate that is trusted and lasts is in order", () => {
 test("one that has expired, expires soon, or is not trusted is told, each once", () => {
   const expired = texts(read({ ...good, validTo: before(day), distrust: "certificate has expired" }));
   assert.match(expired[0] ?? "", /^fail certificate: .* expired 1 d 00 h ago/);
+  const served = new Map([[url, read({ ...good, validTo: before(day) })]]);
+  const [found] = certificateFindings({ entries: read([entry()]), served }, now);
+  assert.match(found?.cure ?? "", /^renew it now: webhooks read it within ten seconds; /);
   assert.equal(expired.length, 2);
   assert.match(
     texts(read({ ...good, validFrom: before(300 * day), validTo: before(-29 * day) }))[0] ?? "",
