@@ -116,10 +116,7 @@ function rowOf(line: Line, context: RowContext): Row {
   const cells = cellsText(standing);
   const isBeside = isWide && cells.length <= Math.floor((view.terminal.columns - figuresColumns) / 2);
   const key = objectKey(standing.namespace, standing.name);
-  const events = [
-    ...eventsRemark("refused", refusals.get(key), at),
-    ...eventsRemark("forced", forced.get(key), at),
-  ];
+  const events = [...eventsRemark("refused", refusals.get(key), at), ...eventsRemark("forced", forced.get(key), at)];
   return {
     cells: [
       name,
