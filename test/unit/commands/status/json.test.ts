@@ -34,8 +34,11 @@ test("JSON has each PodProtector with its cells and refusals", async () => {
     refused: 4,
     refusedCallers: [],
     lastRefusedAt: "2026-01-01T00:00:00.000000Z",
+    forced: 0,
+    forcedCallers: [],
+    lastForcedAt: undefined,
   };
-  assert.deepEqual(standingJson(standing!, refused), expected);
+  assert.deepEqual(standingJson(standing!, refused, undefined), expected);
   const text = JSON.stringify(statusJson([look]));
   assert(text.startsWith('{"isWrong":false,"cores":[{"core":"core","at":"2026-01-01T00:00:00.000000Z"'));
 });
