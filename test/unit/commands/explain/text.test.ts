@@ -33,7 +33,8 @@ test("an eviction is told apart from a deletion only where the answers differ", 
   };
   const told = (eviction: Judged): string => {
     const answers = { relation: "protected", deletion, eviction } as const;
-    const none = { cells: undefined, promises: [], pods: undefined, refusals: undefined, forced: undefined, inCells: [] };
+    const events = { refusals: undefined, forced: undefined };
+    const none = { cells: undefined, promises: [], pods: undefined, ...events, inCells: [] };
     const view = { asked, at: clock.epochMicros(), program: "podseidon", terminal: plainTerminal };
     const explained = [{ core: "core", standing, answers, ...none }];
     return explanationText({ explained, unusable: [], gateFaults: [] }, view);
