@@ -70,7 +70,7 @@ test("what the generator has released lately is told, the newest first, and no E
   );
 });
 
-test("forced deletions are summed by PodProtector with those who forced them, and refusals are not among them", async () => {
+test("forced deletions are summed by PodProtector with who forced them, and refusals are not among them", async () => {
   const fleet = await createFleet();
   const { core, stop } = fleet;
   const by = (what: string, caller: string): string =>
