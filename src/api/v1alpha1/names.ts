@@ -64,6 +64,11 @@ export const annotations = {
    * (accounting/settle/settlement.ts).
    */
   fence: `${prefix}/fence`,
+  /**
+   * Extension. ServiceAccount: since when and until when the token is good that another cluster has of it,
+   * `<RFC 3339>/<RFC 3339>`. Kept by `podseidon install`, read by `podseidon check`.
+   */
+  handedToken: `${prefix}/handed-token`,
 } as const;
 
 /** Extension. Annotations of a workload that override what the generator derives (sources/overrides.ts). */

@@ -62,6 +62,13 @@ export interface ClockFacts {
   readonly own: EpochMicros;
 }
 
+/** A token that another cluster has of an account, as `podseidon install` has noted it. */
+export interface TokenFacts {
+  readonly account: string;
+  /** Undefined = the note cannot be read. */
+  readonly validity: { readonly from: EpochMicros; readonly to: EpochMicros } | undefined;
+}
+
 export interface CoreFacts {
   readonly name: string;
   /** Its API server, to anything at all. */
@@ -82,6 +89,7 @@ export interface CoreFacts {
   /** Namespaces whose label says another mode than enforced: by the mode, their names. */
   readonly modes: Reading<ReadonlyMap<string, readonly string[]>>;
   readonly rights: Reading<readonly RightFacts[]>;
+  readonly tokens: Reading<readonly TokenFacts[]>;
 }
 
 /** One entry of a ValidatingWebhookConfiguration of ours. */
@@ -138,6 +146,7 @@ export interface WorkerFacts {
   /** By URL. */
   readonly served: ReadonlyMap<string, ReadServed>;
   readonly rights: Reading<readonly RightFacts[]>;
+  readonly tokens: Reading<readonly TokenFacts[]>;
 }
 
 export interface Facts {

@@ -40,6 +40,7 @@ export type CheckID =
   | "refused"
   | "release"
   | "right"
+  | "token"
   | "tombstone"
   | "undrainable"
   | "webhook-cell"

@@ -12,6 +12,7 @@ import { generatorFindings } from "./findings/generator.ts";
 import { protectorFindings } from "./findings/protectors.ts";
 import { rightFindings } from "./findings/rights.ts";
 import { certificateEventFindings, releaseFindings, webhookReplicaFindings } from "./findings/roles.ts";
+import { tokenFindings } from "./findings/tokens.ts";
 import { tombstoneFindings } from "./findings/tombstones.ts";
 import { cellsOf, workerCellFindings } from "./findings/worker-cell.ts";
 
@@ -60,6 +61,7 @@ function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
     ...webhookReplicaFindings(core.deployments),
     ...certificateEventFindings(core.certificateEvents, now),
     ...rightFindings(core.rights),
+    ...tokenFindings(core.tokens, now),
     ...releaseFindings(core, facts.workers, productVersion),
   ];
 }
@@ -79,6 +81,7 @@ function workerFindings(worker: WorkerFacts, facts: Facts): readonly Finding[] {
     ...gates.filter((gate) => !certificates.some((one) => one.check === gate.check && one.level === "fail")),
     ...certificates,
     ...rightFindings(worker.rights),
+    ...tokenFindings(worker.tokens, worker.clock.ok ? worker.clock.value.server : facts.now),
   ];
 }
 

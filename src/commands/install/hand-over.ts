@@ -5,6 +5,8 @@
 import path from "node:path";
 import { dump } from "js-yaml";
 import { fieldsOf, type Json } from "../../api/json.ts";
+import { formatWholeSeconds } from "../../api/micro-time.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
 import { serverOf } from "../../config/kubeconfig-contexts.ts";
 import { Problem } from "../../config/problem.ts";
 import { quote } from "../../config/value-type.ts";
@@ -94,6 +96,8 @@ export function handOverStep(handOver: HandOver): Step {
       if (!token.ok) return token.problem;
       const done = await apply(to, secretOf(handOver, authority.value, token.value.token));
       if (!done.ok) return done.problem;
+      const noted = await apply(from, accountWith(account, from, token.value.ends));
+      if (!noted.ok) return noted.problem;
       tell(`the token of ${account} ends ${token.value.ends}; to renew it, run this again before`);
       return undefined;
     },
@@ -149,6 +153,13 @@ async function requestToken({ client, signal }: Site, account: string, seconds: 
   if (!read.ok) return read;
   const { token, expirationTimestamp } = fieldsOf(fieldsOf(read.value)["status"]);
   return { ok: true, value: { token: String(token), ends: String(expirationTimestamp) } };
+}
+
+/** Whoever may list accounts, and read no Secret, sees when the token ends: `podseidon check` tells. */
+function accountWith(name: string, { clock }: Site, ends: string): Json {
+  const validity = `${formatWholeSeconds(clock.epochMicros())}/${ends}`;
+  const metadata = { name, namespace: systemNamespace, annotations: { [annotations.handedToken]: validity } };
+  return { apiVersion: "v1", kind: "ServiceAccount", metadata };
 }
 
 function secretOf({ address, secret, key, tokenKey }: HandOver, authority: string, token: string): Json {

@@ -122,7 +122,7 @@ function within(namespace: string | undefined, right: NeededRight): NeededRight 
   return namespace === undefined ? right : { ...right, namespace };
 }
 
-const serviceAccounts: Resource = { group: "", version: "v1", resource: "serviceaccounts" };
+export const serviceAccounts: Resource = { group: "", version: "v1", resource: "serviceaccounts" };
 export const reviews: Resource = { group: "authorization.k8s.io", version: "v1", resource: "subjectaccessreviews" };
 
 /** Names of the accounts in the namespace. Throws KubeError. */

@@ -18,6 +18,7 @@ import { readGreeting } from "./clock.ts";
 import { type Reader, readInTime } from "./deadline.ts";
 import { readDeployments } from "./deployments.ts";
 import { listHeartbeats, readLease } from "./leases.ts";
+import { readTokens } from "./tokens.ts";
 
 /** A large core has 20 MB of them. */
 const protectorsMs = 4_000;
@@ -73,6 +74,7 @@ export async function readCore(
       ),
       modes: readInTime({ cluster, verb: "list", resource: namespaces }, reader, (signal) => listModes(client, signal)),
       rights: readRights(client, systemNamespace, reader, { heartbeats, deployed }),
+      tokens: readTokens(client, systemNamespace, reader),
     })),
   };
 }

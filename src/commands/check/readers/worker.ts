@@ -18,6 +18,7 @@ import { readGreeting } from "./clock.ts";
 import { type Reader, readInTime } from "./deadline.ts";
 import { readDeployments } from "./deployments.ts";
 import { readServed } from "./served-certificate.ts";
+import { readTokens } from "./tokens.ts";
 import { listEntries, webhookConfigurations } from "./webhook-entries.ts";
 
 /** An API server may wait for the webhook as long as that may take, and the check is to be over in five seconds. */
@@ -49,12 +50,13 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
     ),
   ]);
   const settings = settingsOf(question, deployed.ok ? deployed.value : []);
-  const [asked, served, rights] = await Promise.all([
+  const [asked, served, rights, tokens] = await Promise.all([
     askGates(client, settings, reader),
     readServedAll(entries, reader),
     readRights(client, systemNamespace, settings, reader),
+    readTokens(client, systemNamespace, reader),
   ]);
-  return { name, isNamed, ...greeting, clusterUID, entries, deployments: deployed, ...asked, served, rights };
+  return { name, isNamed, ...greeting, clusterUID, entries, deployments: deployed, ...asked, served, rights, tokens };
 }
 
 /** Tells clusters apart. */

@@ -103,6 +103,7 @@ export function core(fields: Partial<CoreFacts> = {}): CoreFacts {
     certificateEvents: read([]),
     modes: read(new Map()),
     rights: read([{ account: "podseidon-generator", right: "get namespaces", isGranted: true }]),
+    tokens: read([]),
     ...fields,
   };
 }
@@ -140,6 +141,7 @@ export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerF
       [url, read({ distrust: undefined, validFrom: before(86_400), validTo: before(-200 * 86_400), status: 401 })],
     ]),
     rights: read([{ account: "podseidon-aggregator", right: "list pods", isGranted: true }]),
+    tokens: read([]),
     ...fields,
   };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fieldsOf } from "../../../../src/api/json.ts";
 import {
   type HandOver,
   handOverStep,
@@ -68,6 +69,14 @@ test("a run makes the Secret, says when the token ends, and renews it when run a
   assert.match(text, /certificate-authority-data: YXV0aG9yaXR5\n/);
   assert.match(text, /tokenFile: token\n/);
   assert.equal(await step.run(() => {}), undefined);
+});
+
+test("when the token ends is noted on its account, where it can be read without reading a Secret", async () => {
+  const stage = createStage();
+  assert.equal(await handOverStep(handOver(stage, "authority")).run(() => {}), undefined);
+  const { annotations } = fieldsOf(stage.clusters.core.find("/podseidon-aggregator-w1")?.["metadata"]);
+  const note = String(fieldsOf(annotations)["podseidon.kubewharf.io/handed-token"]);
+  assert.match(note, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\/2026-01-08T00:00:00Z$/);
 });
 
 test("without an authority in the kubeconfig that of the cluster itself is taken", async () => {

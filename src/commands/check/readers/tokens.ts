@@ -1,0 +1,32 @@
+/** Reads what `podseidon install` has noted of the tokens that other clusters have of our accounts, and no Secret. */
+import { fieldsOf } from "../../../api/json.ts";
+import { parseTime } from "../../../api/micro-time.ts";
+import { annotations } from "../../../api/v1alpha1/names.ts";
+import { type KubeClient } from "../../../kube/kube-client.ts";
+import { listAll } from "../../../kube/watch/index.ts";
+import { type Reading, type TokenFacts } from "../facts.ts";
+import { serviceAccounts } from "./account-rights.ts";
+import { type Reader, readInTime } from "./deadline.ts";
+
+export function readTokens(
+  client: KubeClient,
+  namespace: string,
+  reader: Reader,
+): Promise<Reading<readonly TokenFacts[]>> {
+  const access = { cluster: client.cluster, verb: "list", resource: serviceAccounts, namespace } as const;
+  return readInTime(access, reader, async (signal) => {
+    const tokens: TokenFacts[] = [];
+    const add = (raw: unknown): void => {
+      const { name, annotations: given } = fieldsOf(fieldsOf(raw)["metadata"]);
+      const text = fieldsOf(given)[annotations.handedToken];
+      if (text !== undefined) tokens.push({ account: String(name), validity: readValidity(String(text)) });
+    };
+    await listAll(client, { resource: serviceAccounts, namespace }, add, { signal });
+    return tokens;
+  });
+}
+
+function readValidity(text: string): TokenFacts["validity"] {
+  const [from, to] = text.split("/").map(parseTime);
+  return from === undefined || to === undefined ? undefined : { from, to };
+}
