@@ -76,9 +76,8 @@ async function onTrial(
 ): Promise<string | undefined> {
   const trial = trialOf(configuration);
   const made = await apply(site, trial);
-  if (!made.ok) return made.problem;
-  const silence = await ask();
-  // Also when the command is stopped.
+  const silence = made.ok ? await ask() : made.problem;
+  // Also when the command is stopped, which may hide that it was made.
   const left = await removeObject({ ...site, signal: new AbortController().signal }, trial);
   return silence ?? left;
 }

@@ -2,6 +2,7 @@
 import { dump } from "js-yaml";
 import { type Json } from "../../api/json.ts";
 import { Problem } from "../../config/problem.ts";
+import { invalid } from "../clusters/options.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { coreObjects, singleObjects, workerObjects } from "./objects.ts";
 import { hostOf, type InstallOptions } from "./options.ts";
@@ -35,7 +36,9 @@ function objectsOf({ part, image, cells, webhookAddress, callers }: InstallOptio
     });
   }
   const [cell, ...others] = cells;
-  if (cell === undefined || others.length > 0) return new Problem("option --cells is required: the name of this cell");
+  if (cell === undefined) return new Problem("option --cells is required: the name of this cell");
+  if (others.length > 0)
+    return invalid("cells", cells.join(","), "is more than one cell", "the name of this worker's cell");
   if (webhookAddress === undefined)
     return new Problem("option --webhook-address is required: HOST or HOST:PORT by which workers call the webhook");
   return workerObjects({ image, cell, webhookAddress, caBundle: undefined });

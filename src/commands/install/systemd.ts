@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { messageOf } from "../../util/error-message.ts";
+import { invalid } from "../clusters/options.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { systemdFiles } from "./objects.ts";
 import { type InstallOptions } from "./options.ts";
@@ -16,7 +17,10 @@ function targetOf(name: string): string {
 
 export function systemd({ write }: CommandContext, { cells, out, isDryRun }: InstallOptions): CommandEnd {
   const [cell = documentedCell, ...others] = cells;
-  if (others.length > 0) return wrongUsage("install: option --cells: a host has the aggregator of one cell; name one");
+  if (others.length > 0) {
+    const problem = invalid("cells", cells.join(","), "is more than one cell", "that of the aggregator on this host");
+    return wrongUsage(`install: ${problem.message}`);
+  }
   for (const [name, text] of systemdFiles()) {
     const ofCell = text.replaceAll(documentedCell, cell);
     if (out === undefined) {

@@ -4,6 +4,7 @@ import { asList, fieldsOf, type Json } from "../../../../src/api/json.ts";
 import { apply } from "../../../../src/commands/install/apply.ts";
 import { gateStep, trialOf } from "../../../../src/commands/install/gate.ts";
 import { workerObjects } from "../../../../src/commands/install/objects.ts";
+import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { createStage, type Stage } from "./empty-cluster.ts";
 
 const values = { image: "x", cell: "w1", webhookAddress: "a.example.com", caBundle: "QQ==" };
@@ -51,6 +52,19 @@ test("the configuration is made after the trial was answered and taken back", as
   stage.clusters.w1.answersAs = "w1";
   assert.equal(await run(stage), undefined);
   assert.deepEqual(stage.clusters.w1.writes, [`POST ${path}`, `DELETE ${path}/podseidon-trial`, `POST ${path}`]);
+});
+
+test("a trial that was made while the command was stopped is taken back, though nobody heard of it", async () => {
+  const stage = await withAggregator();
+  const { w1 } = stage.clusters;
+  const request = w1.request.bind(w1);
+  w1.request = async (asked) => {
+    const answer = await request(asked);
+    if (asked.method === "POST" && asked.path === path) throw new KubeError("aborted", "stopped");
+    return answer;
+  };
+  assert.match((await run(stage)) ?? "", /stopped/);
+  assert.deepEqual(w1.writes, [`POST ${path}`, `DELETE ${path}/podseidon-trial`]);
 });
 
 test("a webhook of another cell, an aggregator that has not started and a missing right are reasons", async () => {

@@ -29,6 +29,10 @@ test("what cannot be printed without is asked for", async () => {
   const problem = async (...argv: readonly string[]) => (await createStage().install(...argv, "-o", "yaml")).problem;
   assert.match((await problem("single")) ?? "", /--image is required/);
   assert.match((await problem("core", image)) ?? "", /--cells is required: the names of all cells/);
-  assert.match((await problem("worker", image, "--cells=a,b")) ?? "", /--cells is required: the name of this cell/);
+  assert.match((await problem("worker", image)) ?? "", /--cells is required: the name of this cell/);
+  assert.match(
+    (await problem("worker", image, "--cells=a,b")) ?? "",
+    /--cells: "a,b" is more than one cell; allowed: the name of this worker's cell/,
+  );
   assert.match((await problem("worker", image, "--cells=a")) ?? "", /--webhook-address is required/);
 });
