@@ -31,6 +31,7 @@ import { floorCases } from "./cases/floor.ts";
 import { gateCases } from "./cases/gate.ts";
 import { harnessCases } from "./cases/harness.ts";
 import { installCases } from "./cases/install.ts";
+import { issuedCertificateCases } from "./cases/issued-certificate.ts";
 import { kubectlOnDoubleCases } from "./cases/kubectl-on-double.ts";
 import { lastKnownCases } from "./cases/last-known.ts";
 import { leaseCases } from "./cases/lease.ts";
@@ -112,6 +113,7 @@ const cases: readonly E2eCase[] = [
   ...kubectlOnDoubleCases,
   ...pageCases,
   ...installCases,
+  ...issuedCertificateCases,
   ...uninstallCases,
   ...chartCases,
 ];

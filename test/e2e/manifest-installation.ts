@@ -130,7 +130,21 @@ interface FleetOptions {
   readonly corePatches?: readonly unknown[];
   /** False = the API server of the worker has no certificate yet. */
   readonly isIdentified?: boolean;
+  /** True = the webhook's certificate is issued by the program, and not made by the documented command. */
+  readonly isIssued?: boolean;
 }
+
+/** As docs/install.md has it for built-in issuing, with the address of the test's balancer. */
+const issuedNames = {
+  target: { kind: "Deployment", name: "podseidon-generator" },
+  patch: JSON.stringify([
+    {
+      op: "add",
+      path: "/spec/template/spec/containers/0/args/-",
+      value: "--generator-webhook-certificate-names=podseidon-webhook.podseidon-system.svc,127.0.0.1",
+    },
+  ]),
+};
 
 /**
  * A core and a worker, as docs/install.md section 3 has it. The client certificate of the worker's API server is in the
@@ -140,20 +154,20 @@ export async function installFleet(
   context: CaseContext,
   core: Cluster,
   worker: Cluster,
-  { components, corePatches = [], isIdentified = true }: FleetOptions = {},
+  { components, corePatches = [], isIdentified = true, isIssued = false }: FleetOptions = {},
 ): Promise<ManifestInstallation & { readonly workerFolder: string; readonly client: string }> {
   const coreFolder = path.join(context.directory, "my-core");
   const workerFolder = path.join(context.directory, "my-worker-1");
   const client = path.join(workerFolder, "client");
   await shareAccounts(context, core, worker);
 
-  makeTlsFiles(path.join(coreFolder, "tls"));
+  if (!isIssued) makeTlsFiles(path.join(coreFolder, "tls"));
   makeClientFiles(client);
   await trustClients(context, core, [client]);
   writeKustomization(coreFolder, {
     bases: ["overlays/core"],
-    resources: ["tls/secret.yaml"],
-    patches: corePatches,
+    ...(isIssued ? { components: ["components/certificates/core"] } : { resources: ["tls/secret.yaml"] }),
+    patches: [...(isIssued ? [issuedNames] : []), ...corePatches],
   });
   await kubectlOrFail(context, core, "apply", "-k", coreFolder);
   const prepared = await runDeployments(context, core, components);
@@ -161,7 +175,7 @@ export async function installFleet(
   const balancer = await startBalancer(context);
   placeClientFiles(worker, client);
   if (isIdentified) await identifyApiServer(context, worker, `127.0.0.1:${balancer.port}`);
-  makeWorkerFolder(context, workerFolder, path.join(coreFolder, "tls"), balancer);
+  makeWorkerFolder(context, workerFolder, { balancer, tls: isIssued ? undefined : path.join(coreFolder, "tls") });
   await kubectlOrFail(context, worker, "apply", "-k", workerFolder, "-l", allButAdmission);
   prepared.push(...(await runDeployments(context, worker, components)));
   const clusters = [
@@ -223,12 +237,21 @@ async function shareAccounts(context: CaseContext, core: Cluster, worker: Cluste
   }
 }
 
-/** Section 3.5: the certificate's authority is copied beside the kustomization. */
-function makeWorkerFolder(context: CaseContext, folder: string, tls: string, balancer: LaggingProxy): void {
+/** Section 3.5: the certificate's authority is copied beside the kustomization, unless the aggregator keeps caBundle. */
+function makeWorkerFolder(
+  context: CaseContext,
+  folder: string,
+  { balancer, tls }: { readonly balancer: LaggingProxy; readonly tls: string | undefined },
+): void {
   mkdirSync(folder, { recursive: true });
+  const address = clientConfigPatch(context, "worker", balancer);
+  const bases = ["overlays/worker"];
+  if (tls === undefined) {
+    writeKustomization(folder, { bases, components: ["components/certificates/worker"], patches: [address] });
+    return;
+  }
   copyFileSync(path.join(tls, "ca-bundle.yaml"), path.join(folder, "ca-bundle.yaml"));
-  const patches = [caBundlePatch("ca-bundle.yaml"), clientConfigPatch(context, "worker", balancer)];
-  writeKustomization(folder, { bases: ["overlays/worker"], patches });
+  writeKustomization(folder, { bases, patches: [caBundlePatch("ca-bundle.yaml"), address] });
 }
 
 async function startBalancer(context: CaseContext): Promise<LaggingProxy> {

@@ -62,17 +62,20 @@ export interface UserKustomization {
   readonly bases: readonly string[];
   /** Relative to the folder. */
   readonly resources?: readonly string[];
+  /** Relative to manifests/. */
+  readonly components?: readonly string[];
   readonly patches?: readonly unknown[];
 }
 
 /** Writes the kustomization of somebody who uses the overlays, as docs/install.md describes it. */
 export function writeKustomization(folder: string, options: UserKustomization): void {
   mkdirSync(folder, { recursive: true });
-  const bases = options.bases.map((base) => path.relative(folder, path.join(manifestsFolder, base)));
+  const fromFolder = (place: string): string => path.relative(folder, path.join(manifestsFolder, place));
   const kustomization = {
     apiVersion: "kustomize.config.k8s.io/v1beta1",
     kind: "Kustomization",
-    resources: [...bases, ...(options.resources ?? [])],
+    resources: [...options.bases.map(fromFolder), ...(options.resources ?? [])],
+    components: (options.components ?? []).map(fromFolder),
     patches: options.patches ?? [],
   };
   writeFileSync(path.join(folder, "kustomization.yaml"), JSON.stringify(kustomization, null, 2));

@@ -1,21 +1,18 @@
 /** The webhook's certificate is renewed as docs/install.md says, while the API server asks for reviews. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { connect } from "node:tls";
 import { startDryReviews } from "../dry-reviews.ts";
 import { installSingleCluster } from "../manifest-installation.ts";
-import { type ManifestPod } from "../manifest-pods.ts";
 import { kubectlOrFail, makeTlsFiles } from "../overlay.ts";
 import { createNamespace } from "../pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { shownBy } from "../shown-certificate.ts";
 import { waitFor } from "../wait.ts";
 
 const second = 1_000;
-const handshakeLimitMs = 5 * second;
 /** The webhook reads its files every 10 s. */
 const rotationLimitMs = 30 * second;
 /** Reviews with the new certificate and the new authority alone. */
@@ -82,16 +79,4 @@ async function run(context: CaseContext): Promise<Figures> {
 
 function certificateIn(folder: string): X509Certificate {
   return new X509Certificate(readFileSync(path.join(folder, "tls.crt")));
-}
-
-/** Fingerprint of the certificate that a new connection gets. */
-async function shownBy(webhook: ManifestPod): Promise<string> {
-  // What is shown matters here; the API server is the one that verifies it.
-  const socket = connect({ host: "127.0.0.1", port: webhook.ports["webhook"] ?? 0, rejectUnauthorized: false });
-  try {
-    await once(socket, "secureConnect", { signal: AbortSignal.timeout(handshakeLimitMs) });
-    return socket.getPeerX509Certificate()?.fingerprint256 ?? "";
-  } finally {
-    socket.destroy();
-  }
 }
