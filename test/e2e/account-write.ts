@@ -1,4 +1,7 @@
-/** A write that somebody with the token of one of Podseidon's accounts could try, and who should refuse it. */
+/**
+ * A write, or a read of a secret, that somebody with the token of one of Podseidon's accounts could try, and who should
+ * refuse it.
+ */
 
 /** Who refuses: nobody, RBAC, or an admission policy. */
 export type Verdict = "allowed" | "rbac" | "policy";
@@ -17,7 +20,8 @@ type Deed =
   | { readonly put: readonly Operation[] }
   | { readonly patch: readonly Operation[] }
   | { readonly create: unknown }
-  | { readonly remove: { readonly dryRun: boolean } };
+  | { readonly remove: { readonly dryRun: boolean } }
+  | { readonly read: true };
 
 export type AccountWrite = {
   /** A sentence for people; the account is the subject. */

@@ -2,12 +2,15 @@
  * Objects of every kind that Podseidon's accounts write, for the writes of test/e2e/protector-writes.ts and
  * test/e2e/other-writes.ts to be tried on.
  */
+import path from "node:path";
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../src/api/cell-lease.ts";
 import { annotations, finalizer } from "../../src/api/v1alpha1/names.ts";
 import { type PodProtectorStatus } from "../../src/api/v1alpha1/pod-protector.ts";
 import { type Cluster } from "./cluster.ts";
+import { manifestsFolder } from "../manifests/manifest-files.ts";
 import { applyCrd } from "./crd.ts";
 import { crdFile } from "./fleet.ts";
+import { kubectlOrFail } from "./overlay.ts";
 import { createNamespace, podPath, setPodReady } from "./pods.ts";
 import { systemNamespace } from "./role-accounts.ts";
 import { type CaseContext } from "./runner.ts";
@@ -34,6 +37,7 @@ export interface Stage {
  * - The Deployment "web" with a finalizer of somebody else, and the pod "web" with an annotation of somebody else.
  * - Leases of worker-1 and worker-2 with what people and the generator write on them, and one that is foreign.
  * - The dummy pod.
+ * - The objects of built-in issuing, empty, with the rights to them.
  */
 export async function setStage(context: CaseContext, cluster: Cluster): Promise<Stage> {
   const { namespace } = context;
@@ -59,6 +63,7 @@ export async function setStage(context: CaseContext, cluster: Cluster): Promise<
   await createProtectors(cluster, stage);
   await createWorkload(cluster, stage);
   await createLeases(context, cluster, stage);
+  await createCertificates(context, cluster);
   context.cleanup(() => admin.remove(stage.dummyPath, { gracePeriodSeconds: 0 }));
   return stage;
 }
@@ -154,4 +159,10 @@ async function createLeases(context: CaseContext, { admin }: Cluster, { leasesPa
     });
     context.cleanup(() => admin.remove(leasePath(metadata.name)));
   }
+}
+
+async function createCertificates(context: CaseContext, cluster: Cluster): Promise<void> {
+  const folder = path.join(manifestsFolder, "base/certificates/core");
+  await kubectlOrFail(context, cluster, "apply", "-k", folder);
+  context.cleanup(() => kubectlOrFail(context, cluster, "delete", "-k", folder));
 }

@@ -62,6 +62,15 @@ for (const topology of ["core", "worker", "single"] as const) {
 }
 
 for (const topology of ["core", "single"] as const) {
+  test(`nobody but the generator of a ${topology} cluster has any right to the Secret with the keys of authorities`, () => {
+    const accounts = rightsIn(rendered(topology))
+      .filter(({ resource, names }) => resource === "secrets" && (names?.includes(authoritySecret.name) ?? true))
+      .map(({ account }) => account);
+    assert.deepEqual(accounts, ["podseidon-generator"]);
+  });
+}
+
+for (const topology of ["core", "single"] as const) {
   test(`the webhook of a ${topology} cluster serves what is issued, and mounts no Secret for it`, () => {
     const objects = rendered(topology);
     const { webhook } = configOf(objects, "podseidon-webhook");

@@ -4,6 +4,7 @@ import { applyPatch } from "rfc6902";
 import { type AccountWrite, type Operation, type Verdict, type Writer } from "../account-write.ts";
 import { AdminClient, type AdminResponse } from "../admin-client.ts";
 import { type Cluster } from "../cluster.ts";
+import { certificateDeeds } from "../certificate-deeds.ts";
 import { leaseWrites, podWrites, workloadWrites } from "../other-writes.ts";
 import { protectorWrites, statusWrites } from "../protector-writes.ts";
 import { cellWith, setStage } from "../rights-stage.ts";
@@ -67,7 +68,7 @@ async function refusedWrites(context: CaseContext): Promise<Figures> {
   const cluster = await context.cluster("core");
   const stage = await setStage(context, cluster);
   const accounts = new Accounts(context, cluster);
-  const kinds = [statusWrites, protectorWrites, workloadWrites, leaseWrites, podWrites];
+  const kinds = [statusWrites, protectorWrites, workloadWrites, leaseWrites, podWrites, certificateDeeds];
   const writes = kinds.flatMap((writesOf) => writesOf(stage));
   const wrong: string[] = [];
   const counts: Record<Verdict, number> = { allowed: 0, rbac: 0, policy: 0 };
@@ -166,6 +167,7 @@ async function tryWrite(
   const query = isTrial ? { dryRun: "All" } : {};
   if ("remove" in write)
     return client.request("DELETE", path, write.remove.dryRun || isTrial ? { query: { dryRun: "All" } } : {});
+  if ("read" in write) return client.request("GET", path);
   if ("create" in write) return client.request("POST", path, { body: write.create, query });
   if ("patch" in write)
     return client.request("PATCH", path, { body: write.patch, query, contentType: "application/json-patch+json" });
