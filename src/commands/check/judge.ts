@@ -10,6 +10,7 @@ import { definitionFindings } from "./findings/definition.ts";
 import { gateFindings } from "./findings/gate.ts";
 import { generatorFindings } from "./findings/generator.ts";
 import { protectorFindings } from "./findings/protectors.ts";
+import { publishedFindings } from "./findings/published-authorities.ts";
 import { rightFindings } from "./findings/rights.ts";
 import { certificateEventFindings, releaseFindings, webhookReplicaFindings } from "./findings/roles.ts";
 import { tokenFindings } from "./findings/tokens.ts";
@@ -80,6 +81,7 @@ function workerFindings(worker: WorkerFacts, facts: Facts): readonly Finding[] {
     // The API server's view and ours of one certificate are one finding.
     ...gates.filter((gate) => !certificates.some((one) => one.check === gate.check && one.level === "fail")),
     ...certificates,
+    ...publishedFindings(worker, cores),
     ...rightFindings(worker.rights),
     ...tokenFindings(worker.tokens, worker.clock.ok ? worker.clock.value.server : facts.now),
   ];

@@ -2,6 +2,7 @@
 import { fieldsOf } from "../../../api/json.ts";
 import { parseTime } from "../../../api/micro-time.ts";
 import { labels as names } from "../../../api/v1alpha1/names.ts";
+import { readData, trustedConfigMap } from "../../../certificates/objects.ts";
 import { configMaps, generatorStateName, readGeneratorState } from "../../../kube/generator-state.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
 import { definitionName } from "../../../kube/protector-definition.ts";
@@ -72,6 +73,11 @@ export async function readCore(
       certificateEvents: readInTime({ cluster, verb: "list", resource: events, ...system }, reader, (signal) =>
         listCertificateEvents(client, systemNamespace, signal),
       ),
+      published: readInTime(
+        { cluster, verb: "get", resource: configMaps, ...system, name: trustedConfigMap.name },
+        reader,
+        (signal) => readPublished(client, systemNamespace, signal),
+      ),
       modes: readInTime({ cluster, verb: "list", resource: namespaces }, reader, (signal) => listModes(client, signal)),
       rights: readRights(client, systemNamespace, reader, { heartbeats, deployed }),
       tokens: readTokens(client, systemNamespace, reader),
@@ -115,6 +121,17 @@ function readDefinition(client: KubeClient, reader: Reader): Promise<Reading<unk
       throw error;
     }
   });
+}
+
+async function readPublished(client: KubeClient, namespace: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const { data } = await readData({ client, namespace }, trustedConfigMap, signal);
+    // It is made empty, and filled by the generator.
+    return data["ca.crt"] === "" ? undefined : data["ca.crt"];
+  } catch (error) {
+    if (isKubeError(error, "notFound")) return undefined;
+    throw error;
+  }
 }
 
 /** Webhooks say it once a day. An Event is gone an hour later, so hardly one is left of a certificate renewed since. */

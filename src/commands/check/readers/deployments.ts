@@ -8,6 +8,7 @@ import { type DeploymentFacts } from "../facts.ts";
 
 /** Flags that a check compares; each may stand in the environment instead. */
 const readFlags = [
+  "aggregator-ca-bundle-of",
   "aggregator-cell-id",
   "update-trigger-dummy-pod-namespace",
   "update-trigger-dummy-pod-name",

@@ -101,6 +101,7 @@ export function core(fields: Partial<CoreFacts> = {}): CoreFacts {
     deployments: read([deployment("webhook"), deployment("generator")]),
     protectorEvents: read([]),
     certificateEvents: read([]),
+    published: read(undefined),
     modes: read(new Map()),
     rights: read([{ account: "podseidon-generator", right: "get namespaces", isGranted: true }]),
     tokens: read([]),

@@ -88,3 +88,20 @@ test("each account that is there is asked about, with the aggregators of the cel
   const accounts = new Set(rights.value.map(({ account }) => account));
   assert.deepEqual([...accounts], ["podseidon-webhook", "podseidon-aggregator-own", "podseidon-aggregator"]);
 });
+
+test("what the core publishes for caBundle is read; without the ConfigMap, or while it is empty, that is nothing", async () => {
+  const fleet = await createFleet();
+  const publish = (data: Readonly<Record<string, string>>) =>
+    fleet.core.engine.update(types.configMaps, systemNamespace, "podseidon-webhook-ca", {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "podseidon-webhook-ca" },
+      data,
+    });
+  assert.deepEqual((await readFacts(fleet)).published, { ok: true, value: undefined });
+  const metadata = { name: "podseidon-webhook-ca" };
+  await fleet.core.create(types.configMaps, systemNamespace, { apiVersion: "v1", kind: "ConfigMap", metadata });
+  assert.deepEqual((await readFacts(fleet)).published, { ok: true, value: undefined });
+  await publish({ "ca.crt": "PEM" });
+  assert.deepEqual((await readFacts(fleet)).published, { ok: true, value: "PEM" });
+});
