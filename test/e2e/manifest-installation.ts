@@ -237,7 +237,7 @@ async function shareAccounts(context: CaseContext, core: Cluster, worker: Cluste
   }
 }
 
-/** Section 3.5: the certificate's authority is copied beside the kustomization, unless the aggregator keeps caBundle. */
+/** Section 3.5: the authority is copied beside the kustomization, unless the aggregator keeps caBundle. */
 function makeWorkerFolder(
   context: CaseContext,
   folder: string,

@@ -62,7 +62,7 @@ for (const topology of ["core", "worker", "single"] as const) {
 }
 
 for (const topology of ["core", "single"] as const) {
-  test(`nobody but the generator of a ${topology} cluster has any right to the Secret with the keys of authorities`, () => {
+  test(`nobody but the generator of a ${topology} cluster has any right to the keys of authorities`, () => {
     const accounts = rightsIn(rendered(topology))
       .filter(({ resource, names }) => resource === "secrets" && (names?.includes(authoritySecret.name) ?? true))
       .map(({ account }) => account);

@@ -86,7 +86,7 @@ export interface CoreFacts {
   readonly deployments: Reading<readonly DeploymentFacts[]>;
   readonly protectorEvents: Reading<readonly ProtectorEvent[]>;
   readonly certificateEvents: Reading<readonly CertificateEvent[]>;
-  /** PEM of the authorities that it publishes for caBundle (docs/webhook.md#built-in); undefined = it issues nothing. */
+  /** PEM of the authorities that it publishes for caBundle (docs/webhook.md#built-in); undefined = it issues none. */
   readonly published: Reading<string | undefined>;
   /** Namespaces whose label says another mode than enforced: by the mode, their names. */
   readonly modes: Reading<ReadonlyMap<string, readonly string[]>>;
