@@ -89,7 +89,7 @@ test("each account that is there is asked about, with the aggregators of the cel
   assert.deepEqual([...accounts], ["podseidon-webhook", "podseidon-aggregator-own", "podseidon-aggregator"]);
 });
 
-test("what the core publishes for caBundle is read; without a ConfigMap, or in an empty one, that is nothing", async () => {
+test("what the core publishes for caBundle is read; without a ConfigMap, or in an empty one, nothing", async () => {
   const fleet = await createFleet();
   const publish = (data: Readonly<Record<string, string>>) =>
     fleet.core.engine.update(types.configMaps, systemNamespace, "podseidon-webhook-ca", {
