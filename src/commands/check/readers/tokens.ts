@@ -19,7 +19,7 @@ export function readTokens(
     const add = (raw: unknown): void => {
       const { name, annotations: given } = fieldsOf(fieldsOf(raw)["metadata"]);
       const text = fieldsOf(given)[annotations.handedToken];
-      if (text !== undefined) tokens.push({ account: String(name), validity: readValidity(String(text)) });
+      if (typeof text === "string") tokens.push({ account: String(name), validity: readValidity(text) });
     };
     await listAll(client, { resource: serviceAccounts, namespace }, add, { signal });
     return tokens;
