@@ -141,7 +141,7 @@ const issuedNames = {
     {
       op: "add",
       path: "/spec/template/spec/containers/0/args/-",
-      value: "--generator-webhook-certificate-names=podseidon-webhook.podseidon-system.svc,127.0.0.1",
+      value: "--generator-webhook-certificate-names=127.0.0.1",
     },
   ]),
 };

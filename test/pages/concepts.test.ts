@@ -147,6 +147,7 @@ const setByPrograms: ReadonlySet<string> = new Set([
   annotations.updateTriggerTime,
   annotations.fence,
   cellLeaseAnnotations.productVersion,
+  annotations.handedToken,
   cellLeaseAnnotations.clusterUID,
   cellLeaseAnnotations.behind,
   cellLeaseAnnotations.gate,

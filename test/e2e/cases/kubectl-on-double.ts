@@ -283,8 +283,12 @@ async function removed(context: CaseContext): Promise<Figures> {
   assert.match((await bench.run("get", "pod", victim)).stderr, /not found/);
   await bench.available("web", 4);
   const [[late = ""] = []] = await bench.table("get", "pods", "--no-headers");
+  // However long kubectl takes, the pod is still there then.
+  const finalizers = (names: readonly string[]): string => JSON.stringify({ metadata: { finalizers: names } });
+  await bench.ok("patch", "pod", late, "--type=merge", "-p", finalizers(["example.com/held"]));
   await bench.ok("delete", "pod", late, "--wait=false");
   assert.match(await bench.ok("get", "pod", late), /Terminating/);
+  await bench.ok("patch", "pod", late, "--type=merge", "-p", finalizers([]));
   await bench.available("web", 4);
   assert.match((await bench.run("delete", "pod", "nobody")).stderr, /pods "nobody" not found/);
 
