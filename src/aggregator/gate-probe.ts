@@ -31,8 +31,11 @@ const firstAfterMs = 5_000;
 const periodMs = 60_000;
 /** So that the aggregators of a fleet do not ask in step. */
 const jitter = 0.1;
-/** A first finding is looked at again: long enough for an API server to read its configurations. */
-const confirmAfterMs = 10_000;
+/**
+ * A fault is looked at again sooner: first to be sure of it, long enough for an API server to read its configurations,
+ * and then because whoever mends it watches.
+ */
+const faultPeriodMs = 10_000;
 
 const reasons = { missing: "GateMissing", "other-cell": "GateOfOtherCell", unreachable: "GateUnreachable" } as const;
 
@@ -71,7 +74,7 @@ export class GateProbe {
       const finding = await this.#probe(signal);
       if (signal.aborted) break;
       this.#tell(finding);
-      const nextMs = this.#state.isSuspicious ? confirmAfterMs : periodMs;
+      const nextMs = this.#state.isSuspicious || this.#state.fault !== undefined ? faultPeriodMs : periodMs;
       await sleep(clock, nextMs * uniform(rng, 1 - jitter, 1 + jitter), signal);
     }
     this.#state.reset();

@@ -1,6 +1,6 @@
 /**
- * What is wrong with the webhook of a cell, as its aggregator has written it on the cell's Lease: it asks once a minute
- * (docs/aggregator.md#is-the-gate-still-there).
+ * What is wrong with the webhook of a cell, as its aggregator has written it on the cell's Lease: it asks once a minute,
+ * and every ten seconds while something is wrong (docs/aggregator.md#is-the-gate-still-there).
  */
 import { type CellLease } from "../../api/cell-lease.ts";
 
@@ -20,7 +20,7 @@ export function gateFaultOf({ gate }: Pick<CellLease, "gate">): GateFault | unde
   if (gate === undefined) return undefined;
   const [found, ...more] = gate.split(" ");
   const fault = (state: GateFault["state"], text: string): GateFault => {
-    return { state, remark: `${text} (looked at once a minute)` };
+    return { state, remark: `${text} (looked at every 10 s)` };
   };
   switch (found) {
     case "missing":
