@@ -7,8 +7,6 @@ import { Problem } from "../../config/problem.ts";
 import { quote } from "../../config/value-type.ts";
 import { asKubeError, isKubeError, type KubeClient } from "../../kube/kube-client.ts";
 import { definitionName, readDefinition, type ReadDefinition } from "../../kube/protector-definition.ts";
-import { isAway } from "../check/findings/generator.ts";
-import { readLease } from "../check/readers/leases.ts";
 import { printable } from "../../util/printable.ts";
 import { openClusters } from "../clusters/open.ts";
 import { coreOptions } from "../clusters/options.ts";
@@ -22,6 +20,7 @@ import {
   wrongUsage,
 } from "../command.ts";
 import { wrapped } from "../text/wrap.ts";
+import { findLeader } from "./leading-generator.ts";
 import {
   createDefinition,
   listRaw,
@@ -65,8 +64,6 @@ function failed(problem: string): CommandEnd {
 }
 
 const done: CommandEnd = { exitCode: 0 };
-/** As in the manifests. */
-const election = "podseidon-generator";
 
 class Restore {
   readonly #context: CommandContext;
@@ -97,7 +94,7 @@ class Restore {
     }
     if (definition.kind === "gone" && saved === undefined)
       return failed(`the CRD is gone, and there is no file ${this.#file}. Give the newest that you have by --file`);
-    const leader = await this.#leader();
+    const leader = await findLeader(this.#site, this.#namespace, (line) => this.#tell(line));
     if (leader !== undefined) {
       const stop = `kubectl -n ${this.#namespace} scale deployment podseidon-generator --replicas=0`;
       return failed(`the generator ${leader} leads, and would make objects without status. Stop it first: ${stop}`);
@@ -113,13 +110,6 @@ class Restore {
     const read = await readDefinition(this.#site.core, { signal: this.#site.signal });
     if (read.kind === "there" || read.kind === "gone") return read;
     throw read.error;
-  }
-
-  /** Who leads; undefined = nobody. */
-  async #leader(): Promise<string | undefined> {
-    const { core, signal, clock } = this.#site;
-    const lease = await readLease(core, this.#namespace, election, signal);
-    return lease === undefined || isAway(lease, clock.epochMicros()) ? undefined : lease.holder;
   }
 
   /** Saves what is there, and lets it go. Undefined = it does not go. */
@@ -177,8 +167,11 @@ class Restore {
   }
 
   #say(step: string): void {
-    const text = printable(`${this.#isDryRun ? "would " : ""}${step}`);
-    this.#context.write(`${wrapped(text, this.#context.terminal.columns).join("\n")}\n`);
+    this.#tell(`${this.#isDryRun ? "would " : ""}${step}`);
+  }
+
+  #tell(line: string): void {
+    this.#context.write(`${wrapped(printable(line), this.#context.terminal.columns).join("\n")}\n`);
   }
 }
 

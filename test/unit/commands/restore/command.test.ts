@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { readSaved } from "../../../../src/commands/restore/saved-objects.ts";
+import { mergePatch } from "../../../double/cluster.ts";
 import { builtInResources as types } from "../../../double/index.ts";
 import { ago, forbid, systemNamespace } from "../support/fleet.ts";
 import { type LostCore, onLostCore } from "./lost-core.ts";
@@ -125,23 +126,43 @@ test("a CRD that is gone altogether needs a file, which may be that of kubectl",
     assert.ok(saved !== undefined && "items" in saved && saved.isRestored);
   }));
 
+async function lead({ fleet: { core, clock } }: LostCore): Promise<void> {
+  await core.create(types.leases, systemNamespace, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: "podseidon-generator" },
+    spec: { holderIdentity: "generator-1", leaseDurationSeconds: 15, renewTime: ago(clock, 2_000) },
+  });
+}
+
 test("while a generator leads nothing is done, and the way to stop it is named", () =>
   onLostCore(async (core) => {
-    const { clock } = core.fleet;
-    await core.fleet.core.create(types.leases, systemNamespace, {
-      apiVersion: "coordination.k8s.io/v1",
-      kind: "Lease",
-      metadata: { name: "podseidon-generator" },
-      spec: { holderIdentity: "generator-1", leaseDurationSeconds: 15, renewTime: ago(clock, 2_000) },
-    });
+    const { clock, core: cluster } = core.fleet;
+    await lead(core);
     await core.lose();
-    const { exitCode, problem } = await core.restore();
+    const running = core.fleet.run("restore", "crd", `--file=${core.file}`);
+    await clock.advance(1_000);
+    const renewed = mergePatch({ spec: { renewTime: ago(clock, 0) } });
+    await cluster.engine.patch(types.leases, systemNamespace, "podseidon-generator", renewed);
+    await clock.advance(2_000);
+    const { exitCode, problem } = await running;
     assert.equal(exitCode, 1);
     assert.match(
       problem ?? "",
       /generator-1 leads.*kubectl -n podseidon-system scale deployment podseidon-generator --replicas=0/,
     );
     assert.deepEqual(core.fleet.core.client.writes, []);
+  }));
+
+test("a generator that was stopped a moment ago is waited for, since its Lease still has its name", () =>
+  onLostCore(async (core) => {
+    const before = await uidsOf(core);
+    await lead(core);
+    await core.lose();
+    const { exitCode, stdout } = await core.restore();
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^wait up to 20 s, to see whether the generator generator-1 has stopped$/m);
+    await assertRestored(core, before);
   }));
 
 test("a missing right ends it with what the API server says, and it can be run again", () =>
