@@ -84,8 +84,8 @@ function heard(cell: CellFacts, now: EpochMicros): Finding {
     `cell "${cellID}" has been silent for ${agoText(now, since)}: its pods count for nothing`,
     {
       cure:
-        "start its aggregator; `podseidon cells keep` keeps its last counts for planned work, `podseidon cells " +
-        "forget` retires a cell that is gone for good",
+        `start its aggregator; for planned work, podseidon cells keep ${cellID} --for 2h keeps its last counts; a ` +
+        `cell that is gone for good is retired by podseidon cells forget ${cellID}`,
       page: silentPage,
     },
   );

@@ -27,7 +27,9 @@ export function protectorFindings({
     ...(protectorEvents.ok ? refusedLately(protectorEvents.value) : []),
   ];
   if (findings.some(({ level }) => level !== "note")) return findings;
-  return [ok("protectors", `${counted(valid.length, "PodProtector")}, all in order`), ...findings];
+  // Their cells and their CRD have findings of their own.
+  const text = `${counted(valid.length, "PodProtector")}, none with a fault of its own`;
+  return [ok("protectors", text), ...findings];
 }
 
 function invalidText(invalid: readonly InvalidProtector[]): string {

@@ -11,7 +11,7 @@ const texts = (fields: Partial<CoreFacts>): readonly string[] =>
 const valid = (...all: readonly ReturnType<typeof protector>[]) => ({ protectors: read({ valid: all, invalid: [] }) });
 
 test("PodProtectors without conditions are in order", () => {
-  assert.deepEqual(texts(valid(protector("a"), protector("b"))), ["ok 2 PodProtectors, all in order"]);
+  assert.deepEqual(texts(valid(protector("a"), protector("b"))), ["ok 2 PodProtectors, none with a fault of its own"]);
 });
 
 test("a condition is told once, with the first few objects that have it", () => {
@@ -40,7 +40,7 @@ test("namespaces in shadow or off are notes", () => {
     ]),
   );
   assert.deepEqual(texts({ modes }), [
-    "ok 1 PodProtector, all in order",
+    "ok 1 PodProtector, none with a fault of its own",
     "note 1 namespace in shadow, nothing is refused there: shop",
     "note 2 namespaces in off, their workloads have no PodProtector: lab, test",
   ]);
@@ -65,7 +65,7 @@ test("who was refused lately is a note, with the caller that asked most", () => 
     event("b", "Refused 1 deletion in 1 s (by alice 1); last: ...", 1),
   ];
   assert.deepEqual(texts({ ...valid(protector("a"), protector("b")), protectorEvents: read(events) }), [
-    "ok 2 PodProtectors, all in order",
+    "ok 2 PodProtectors, none with a fault of its own",
     "note 8 deletions refused in the last hour, of 2 workloads, most of them by runaway (6)",
   ]);
 });
