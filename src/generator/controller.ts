@@ -333,8 +333,8 @@ export class Generator {
       await this.#leaveUnprotected(source, wanted, signal);
     } else if (await this.#lifecycle.guard(source, known !== undefined, signal)) {
       const floorBefore = verdict.kind === "pass" ? verdict.floorBefore : undefined;
-      if (stored !== undefined) {
-        if (this.#mayKeep(stored)) await this.#lifecycle.sync(stored, wanted, signal, floorBefore);
+      if (holder.kind === "ours") {
+        if (this.#mayKeep(holder.stored)) await this.#lifecycle.sync(holder, wanted, signal, floorBefore);
       } else if ((await this.#recreation.create(wanted, lost, signal)) === "foreign") {
         const guarded = await this.#lifecycle.readSource(ref, signal);
         if (guarded !== undefined) await this.#leaveUnprotected(guarded, wanted, signal);

@@ -21,6 +21,7 @@ import { type LogFields, type Logger } from "../util/logger.ts";
 import { driftFields, driftPatch } from "./drift.ts";
 import { newOptional } from "./optional-fields.ts";
 import { type OnAction } from "./metrics.ts";
+import { readEditor } from "./protector-editor.ts";
 import { inLogs, isGeneratedFor, protectorNameOf, protectorTypeMeta, type WantedProtector } from "./source-plan.ts";
 import { isFinished } from "./vanished-protectors.ts";
 
@@ -39,10 +40,16 @@ interface NewProtector {
   readonly spec: PodProtectorSpec;
 }
 
+export interface HeldProtector {
+  readonly stored: StoredProtector;
+  /** As the API server gave it: who wrote what. */
+  readonly managedFields: unknown;
+}
+
 /** What has the name of a generated protector. */
 export type NameHolder =
   | { readonly kind: "none" }
-  | { readonly kind: "ours"; readonly stored: StoredProtector }
+  | ({ readonly kind: "ours" } & HeldProtector)
   /** It has neither our labels nor our finalizer. */
   | { readonly kind: "foreign" };
 
@@ -145,7 +152,7 @@ export class ProtectorLifecycle {
 
   /** Repairs what differs. `floorBefore`: the annotation of a floor that is lowered. */
   async sync(
-    stored: StoredProtector,
+    { stored, managedFields }: HeldProtector,
     wanted: WantedProtector,
     signal: AbortSignal,
     floorBefore?: string,
@@ -157,14 +164,25 @@ export class ProtectorLifecycle {
     if (synced !== undefined && healthCriterion !== undefined)
       this.#isCriterionDropped = synced.protector.spec.healthCriterion === undefined;
     this.#onAction("Sync", wanted.kind, wanted);
-    if (synced !== undefined) this.#tellOfSync(stored.protector, wanted);
+    if (synced !== undefined) this.#tellOfSync(stored.protector, wanted, managedFields);
   }
 
-  #tellOfSync(before: PodProtector, wanted: WantedProtector): void {
+  #tellOfSync(before: PodProtector, wanted: WantedProtector, managedFields: unknown): void {
     const [from, to] = [before.spec.minAvailable, wanted.spec.minAvailable];
+    const fields = driftFields(before, wanted);
+    const inSpec = fields.flatMap((field) => (field.startsWith("spec.") ? [field.slice("spec.".length)] : []));
+    const editedBy = readEditor(managedFields, from === to ? inSpec : ["minAvailable", ...inSpec]);
+    if (editedBy !== undefined) {
+      this.#logger.warn("Put back what somebody had edited in a generated PodProtector: edit its source instead", {
+        ...wantedInLogs(wanted),
+        editedBy,
+        ...(from === to ? {} : { mustStay: to, before: from }),
+        ...(fields.length === 0 ? {} : { fields: fields.join(",") }),
+      });
+      return;
+    }
     if (from !== to)
       this.#logger.info("Changed the floor of a PodProtector", { ...wantedInLogs(wanted), mustStay: to, before: from });
-    const fields = driftFields(before, wanted);
     if (fields.length > 0)
       this.#logger.info("Updated a PodProtector that differed from its source", {
         ...wantedInLogs(wanted),
@@ -185,9 +203,11 @@ export class ProtectorLifecycle {
   async nameHolder(source: SourceRef, signal: AbortSignal): Promise<NameHolder> {
     const { namespace } = source;
     const name = protectorNameOf(source.kind, source.name);
-    const stored = presentOrThrow(await readProtectorLive(this.#core, { namespace, name }, { signal }));
+    const read = await readProtectorLive(this.#core, { namespace, name }, { signal });
+    const stored = presentOrThrow(read);
     if (stored === undefined) return { kind: "none" };
-    return isGeneratedFor(stored.protector, source) ? { kind: "ours", stored } : { kind: "foreign" };
+    const managedFields = read.kind === "read" ? read.managedFields : undefined;
+    return isGeneratedFor(stored.protector, source) ? { kind: "ours", stored, managedFields } : { kind: "foreign" };
   }
 
   /**

@@ -2,6 +2,7 @@
  * The one place that reads a PodProtector live and compare-and-swaps its status, with one reading of a lost answer:
  * it is unknown whether the write was stored. No function here retries.
  */
+import { fieldsOf } from "../api/json.ts";
 import { type ObjectMeta, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
 import { assertNever } from "../util/assert.ts";
 import { asKubeError, type KubeClient, KubeError, type KubeRequest, resourcePath } from "./kube-client.ts";
@@ -13,7 +14,7 @@ export type RequestLimits = Pick<KubeRequest, "timeoutMs" | "signal">;
 type Place = Pick<ObjectMeta, "namespace" | "name">;
 
 export type LiveRead =
-  | { readonly kind: "read"; readonly stored: StoredProtector }
+  | { readonly kind: "read"; readonly stored: StoredProtector; readonly managedFields: unknown }
   /** The core answers 404. */
   | { readonly kind: "gone"; readonly error: KubeError }
   /** The core answered, but not with a valid PodProtector. `reason` for people. */
@@ -35,7 +36,10 @@ export async function readProtectorLive(client: KubeClient, at: Place, limits: R
     return { kind: error.kind === "notFound" ? "gone" : "failed", error };
   }
   const read = readProtector(answer);
-  if (read.ok) return { kind: "read", stored: read.stored };
+  if (read.ok) {
+    const { managedFields } = fieldsOf(fieldsOf(answer)["metadata"]);
+    return { kind: "read", stored: read.stored, managedFields };
+  }
   return { kind: "invalid", reason: read.reason, error: invalidObject(at, read.reason) };
 }
 

@@ -1,6 +1,6 @@
 /**
- * What is wrong with the webhook of a cell, as its aggregator has written it on the cell's Lease: it asks once a minute,
- * and every ten seconds while something is wrong (docs/aggregator.md#is-the-gate-still-there).
+ * What is wrong with the webhook of a cell, as its aggregator has written it on the cell's Lease: it asks once a
+ * minute, and every ten seconds while something is wrong (docs/aggregator.md#is-the-gate-still-there).
  */
 import { type CellLease } from "../../api/cell-lease.ts";
 
@@ -28,7 +28,8 @@ export function gateFaultOf({ gate }: Pick<CellLease, "gate">): GateFault | unde
     case "unreachable":
       return fault(
         "gate unreachable",
-        "its API server gets no decision from the webhook: deletions of pods are refused there",
+        "its API server gets no decision from the webhook: deletions of pods are refused there; podseidon check says " +
+          "why",
       );
     case "other-cell":
       return fault("gate wrong", `its API server asks the webhook for ${another(more.join(" "))}`);

@@ -6,7 +6,7 @@
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type GeneratorState, isLetGo } from "../../kube/generator-state.ts";
 import { type EpochMicros } from "../../util/clock.ts";
-import { type ProtectorEvent } from "./refusals.ts";
+import { type ProtectorEvent, releasesOf } from "./refusals.ts";
 
 export interface SeenTombstone {
   readonly protector: ObjectKey;
@@ -20,8 +20,8 @@ const reason = "PodProtectorLost";
 const ended = "no longer in force";
 
 /**
- * `present`: the PodProtectors that are there; another one under its name ends a tombstone. `state`: undefined when it
- * cannot be read.
+ * `present`: the PodProtectors that are there; another one under its name ends a tombstone, even if it was released
+ * since. `state`: undefined when it cannot be read.
  */
 export function seenTombstones(
   events: readonly ProtectorEvent[],
@@ -32,9 +32,15 @@ export function seenTombstones(
     events.filter((event) => event.reason === reason && event.uid !== undefined),
     ({ uid }) => uid ?? "",
   );
+  const released = new Map(
+    releasesOf(events, 0 as EpochMicros)
+      .toReversed()
+      .map(({ protector, at }) => [protector, at]),
+  );
   return Array.from(byUID).flatMap(([uid, ofOne]): SeenTombstone[] => {
     const newest = ofOne.reduce((best, one) => ((one.lastAt ?? 0) >= (best.lastAt ?? 0) ? one : best));
     if (present.has(newest.protector) || (state !== undefined && isLetGo(state, uid))) return [];
+    if ((released.get(newest.protector) ?? -1) > (newest.lastAt ?? 0)) return [];
     return newest.message.includes(ended) ? [] : [{ protector: newest.protector, uid, lastAt: newest.lastAt }];
   });
 }

@@ -30,7 +30,6 @@ export async function findLeader(
     const renewal = `${lease.holder} ${lease.renewedAt ?? ""}`;
     if (seen !== undefined && renewal !== seen) return lease.holder;
     if (clock.monotonicMs() >= end) return undefined;
-    if (signal.aborted) return lease.holder;
     if (seen === undefined) tell(`wait up to 20 s, to see whether the generator ${lease.holder} has stopped`);
     seen = renewal;
     await sleep(clock, pollMs, signal);

@@ -1,8 +1,8 @@
 /**
  * Who owns which fields in managedFields: only the fields below `spec` and the labels, as whole fields, and each
- * annotation, and only of workloads, whose owners Podseidon reads. A field belongs to whoever changed it last. The
- * subresource scale takes no ownership of 0 replicas (tried on kube-apiserver 1.36: the converted Scale has no field
- * for it).
+ * annotation, and only of workloads and PodProtectors, whose owners Podseidon reads. A field belongs to whoever changed
+ * it last. The subresource scale takes no ownership of 0 replicas (tried on kube-apiserver 1.36: the converted Scale
+ * has no field for it).
  */
 import { type JsonObject, type KubeObject, asObject, jsonEquals } from "./object.ts";
 import { type ResourceType, builtInResources } from "./resources.ts";
@@ -13,7 +13,7 @@ export function changedFields(
   before: KubeObject | undefined,
   after: KubeObject,
 ): ReadonlySet<string> {
-  if (!isWorkload(type)) return new Set();
+  if (!isWorkload(type) && type.resource !== podProtectors) return new Set();
   const [old, now] = [asObject(before?.spec), asObject(after.spec)];
   const keys = [...Object.keys(old), ...Object.keys(now)].filter((key) => !jsonEquals(old[key], now[key]));
   const fields = keys.map((key) => `f:spec f:${key}`);
@@ -24,6 +24,8 @@ export function changedFields(
   );
   return new Set([...fields, ...changed.map((key) => `f:metadata f:annotations f:${key}`)]);
 }
+
+const podProtectors = "podprotectors";
 
 function isWorkload(type: ResourceType): boolean {
   const { deployments, replicaSets, statefulSets, replicationControllers } = builtInResources;

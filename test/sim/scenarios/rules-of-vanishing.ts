@@ -111,8 +111,10 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "anybody-has-the-labels",
     why: "somebody else's PodProtector under the name stays as it is",
     file: "generator/protector-lifecycle.ts",
-    find: `return isGeneratedFor(stored.protector, source) ? { kind: "ours", stored } : { kind: "foreign" };`,
-    replace: `return { kind: "ours", stored };`,
+    find:
+      `return isGeneratedFor(stored.protector, source) ? { kind: "ours", stored, managedFields } ` +
+      `: { kind: "foreign" };`,
+    replace: `return { kind: "ours", stored, managedFields };`,
   },
   {
     name: "name-that-is-free-is-not-noticed",

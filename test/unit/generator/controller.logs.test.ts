@@ -32,10 +32,10 @@ test("the log tells when a PodProtector is made, has another floor, is repaired 
     ["Changed the floor of a PodProtector", { ...of, mustStay: floor, before: mustStay }],
   ]);
 
-  await core.patchProtector("deployment-web", { metadata: { labels: null }, spec: { minReadySeconds: 7 } });
+  await core.patchProtector("deployment-web", { metadata: { labels: null } });
   await core.clock.advance(60 * secondMs);
   assert.deepEqual(told(generator).slice(2), [
-    ["Updated a PodProtector that differed from its source", { ...of, fields: "metadata.labels,spec.minReadySeconds" }],
+    ["Updated a PodProtector that differed from its source", { ...of, fields: "metadata.labels" }],
   ]);
 
   await core.deleteDeployment("web");
@@ -43,5 +43,35 @@ test("the log tells when a PodProtector is made, has another floor, is repaired 
   assert.deepEqual(told(generator).slice(3), [
     ["Released a PodProtector", { podProtector: of.podProtector, before: floor, cause: "deleted in default" }],
   ]);
+  await generator.stop();
+});
+
+test("an edit that is put back is told as such, with who made it", async () => {
+  const core = await createCore();
+  const generator = core.startGenerator();
+  await generator.ready();
+  await core.createDeployment("web", { replicas: 10 });
+  await core.clock.advance(60 * secondMs);
+  const mustStay = core.protector("deployment-web")?.spec?.["minAvailable"];
+  await core.patchProtector("deployment-web", { spec: { minAvailable: 3, minReadySeconds: 7 } });
+  await core.clock.advance(60 * secondMs);
+  assert.equal(core.protector("deployment-web")?.spec?.["minAvailable"], mustStay);
+  const warning = generator.logger.entries.find(({ message }) => message.startsWith("Put back"));
+  assert.equal(
+    warning?.message,
+    "Put back what somebody had edited in a generated PodProtector: edit its source instead",
+  );
+  assert.deepEqual(warning.fields, {
+    podProtector: "default/deployment-web",
+    deployment: "default/web",
+    editedBy: "kubectl-edit",
+    mustStay,
+    before: 3,
+    fields: "spec.minReadySeconds",
+  });
+  await core.patchDeployment("web", { spec: { replicas: 20 } });
+  await core.clock.advance(60 * secondMs);
+  const floor = core.protector("deployment-web")?.spec?.["minAvailable"];
+  assert.equal(told(generator).at(-1)?.[0], "Changed the floor of a PodProtector", `${String(floor)} by its source`);
   await generator.stop();
 });

@@ -241,7 +241,9 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       engine.patch(builtInResources.namespaces, undefined, name, mergePatch({ metadata: { labels } })),
     createProtector: (name: string, more: { metadata?: JsonObject; spec?: JsonObject } = {}) =>
       engine.create(protectorType, "default", protectorBody(name, more)),
-    patchProtector: (name: string, body: JsonObject) => engine.patch(protectorType, "default", name, mergePatch(body)),
+    /** As a person does. */
+    patchProtector: (name: string, body: JsonObject) =>
+      engine.patch(protectorType, "default", name, mergePatch(body), { fieldManager: "kubectl-edit" }),
     async writeCells(name: string, cells: readonly JsonObject[]) {
       const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
       const patch = mergePatch({ status: { cells, summary } });

@@ -171,11 +171,11 @@ test("an object of others that goes while it is in the way is no error: its dele
 
 test("syncing repairs what differs and nothing else, and writes nothing when nothing differs", async () => {
   const { core, client, lifecycle, actions, readProtector, wanted } = await protectedBench();
-  await lifecycle.sync(await readProtector(), await wanted(), signal);
+  await lifecycle.sync({ stored: await readProtector(), managedFields: undefined }, await wanted(), signal);
   assert.deepEqual(client.writes, []);
   await core.patchDeployment("web", { spec: { replicas: 100 } });
   await core.patchProtector("deployment-web", touched);
-  await lifecycle.sync(await readProtector(), await wanted(), signal);
+  await lifecycle.sync({ stored: await readProtector(), managedFields: undefined }, await wanted(), signal);
   assert.equal(core.protector("deployment-web")?.spec?.["minAvailable"], 75);
   assert.equal(core.protector("deployment-web")?.metadata.annotations?.["touched"], "yes");
   assert.deepEqual(client.writes, [`PATCH ${protectorPath}`]);
@@ -187,7 +187,10 @@ test("syncing fails when the protector was changed since it was read", async () 
   await core.patchProtector("deployment-web", { spec: { minAvailable: 1 } });
   const stored = await readProtector();
   await core.patchProtector("deployment-web", { metadata: { finalizers: [finalizer, "late.example/x"] } });
-  await assert.rejects(lifecycle.sync(stored, await wanted(), signal), ofKind("conflict"));
+  await assert.rejects(
+    lifecycle.sync({ stored, managedFields: undefined }, await wanted(), signal),
+    ofKind("conflict"),
+  );
   assert.deepEqual(core.protector("deployment-web")?.metadata.finalizers, [finalizer, "late.example/x"]);
   assert.deepEqual(actions, []);
 });

@@ -163,7 +163,7 @@ test("a live read asks for no version, and distinguishes gone, invalid and faile
 test("of a live read only a present or a gone object is no error", async () => {
   const stored = storedProtector(12);
   const error = new KubeError("network", "no");
-  assert.equal(presentOrThrow({ kind: "read", stored }), stored);
+  assert.equal(presentOrThrow({ kind: "read", managedFields: undefined, stored }), stored);
   assert.equal(presentOrThrow({ kind: "gone", error }), undefined);
   assert.throws(() => presentOrThrow({ kind: "failed", error }), error);
   const live = await readProtectorLive(scripted(undefined, {}), at, {});

@@ -35,3 +35,10 @@ test("the newest word of a webhook counts", () => {
   assert.deepEqual(uids([lost("a", 1), lost("a", 2, ended)], new Set(), undefined), []);
   assert.deepEqual(uids([lost("a", 3), lost("a", 2, ended)], new Set(), undefined), ["a"]);
 });
+
+test("one that was made again, and then released, is no tombstone any more", () => {
+  const release = { ...lost("b", 2, "Its floor of 3 is no longer in force: deleted in shop"), reason: "Released" };
+  const released = { ...release, component: "podseidon-generator" };
+  assert.deepEqual(uids([lost("a", 1), released], new Set(), undefined), []);
+  assert.deepEqual(uids([lost("a", 3), released], new Set(), undefined), ["a"], "it was lost after that");
+});

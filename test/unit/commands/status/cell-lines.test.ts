@@ -45,9 +45,7 @@ test("each cell has a state and what there is to say about it", async () => {
   );
   const remarksOf = (cell: string): readonly string[] => lines.find(({ cellID }) => cellID === cell)?.remarks ?? [];
   assert.deepEqual(remarksOf("kept"), ["its last counts are kept in force until 2026-01-01T01:00:00.000000Z"]);
-  assert.deepEqual(remarksOf("other"), [
-    "its API server asks the webhook for another cell: w7 (looked at every 10 s)",
-  ]);
+  assert.deepEqual(remarksOf("other"), ["its API server asks the webhook for another cell: w7 (looked at every 10 s)"]);
   assert.match(remarksOf("odd")[0] ?? "", /keep-until="soon" is ignored; allowed: an RFC 3339 time/);
   assert.deepEqual(lines.map(heardText).slice(0, 2), ["never", "0.3 s ago"]);
   assert.deepEqual([isCellWrong("retiring"), cellTone("ok"), cellTone("ghost")], [false, "good", "bad"]);
