@@ -18,6 +18,7 @@ import { podProtectors, readProtector, type StoredProtector } from "../kube/reso
 import { readSource } from "../sources/read-source.ts";
 import { type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
 import { type LogFields, type Logger } from "../util/logger.ts";
+import { printable } from "../util/printable.ts";
 import { driftFields, driftPatch } from "./drift.ts";
 import { newOptional } from "./optional-fields.ts";
 import { type OnAction } from "./metrics.ts";
@@ -30,7 +31,7 @@ export interface LifecycleOptions {
   readonly onAction: OnAction;
   /** Has a line for each PodProtector that is created, changed or released. */
   readonly logger: Logger;
-  /** Gets one about each that is released. */
+  /** Gets one about each that is released, or whose edit is put back. */
   readonly events: Pick<EventRecorder, "record">;
 }
 
@@ -179,6 +180,10 @@ export class ProtectorLifecycle {
         ...(from === to ? {} : { mustStay: to, before: from }),
         ...(fields.length === 0 ? {} : { fields: fields.join(",") }),
       });
+      const { namespace, name, uid } = before.metadata;
+      const source = `${wanted.kind.kind} ${namespace}/${wanted.ownerReference.name}`;
+      const message = `${printable(editedBy)} has edited what comes from ${source}; it is put back. Edit that instead`;
+      this.#events.record({ ...protectorTypeMeta, namespace, name, uid }, "Warning", "EditUndone", message);
       return;
     }
     if (from !== to)

@@ -69,6 +69,11 @@ test("an edit that is put back is told as such, with who made it", async () => {
     before: 3,
     fields: "spec.minReadySeconds",
   });
+  const undone = core.events().filter(({ reason }) => reason === "EditUndone");
+  assert.deepEqual(
+    undone.map((event) => event["message"]),
+    ["kubectl-edit has edited what comes from Deployment default/web; it is put back. Edit that instead"],
+  );
   await core.patchDeployment("web", { spec: { replicas: 20 } });
   await core.clock.advance(60 * secondMs);
   const floor = core.protector("deployment-web")?.spec?.["minAvailable"];
