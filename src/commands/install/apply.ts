@@ -98,8 +98,9 @@ function resourceOf(apiVersion: string, kind: string): Resource {
   return { group: group ?? "", version: version ?? "", resource };
 }
 
-/** Whether `present` has all of `wanted`; API servers add defaults everywhere. */
+/** Whether `present` has all of `wanted`; API servers add defaults everywhere, and leave out lists that are empty. */
 export function isIncluded(wanted: unknown, present: unknown): boolean {
+  if (Array.isArray(wanted) && wanted.length === 0 && present === undefined) return true;
   if (Array.isArray(wanted))
     return (
       Array.isArray(present) &&

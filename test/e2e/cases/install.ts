@@ -1,6 +1,6 @@
 /**
- * `podseidon install` on real API servers: a core and two workers by the executable alone, a deletion that is refused,
- * and `podseidon uninstall`, after which nothing is left.
+ * `podseidon install` on real API servers: a core and two workers, and one cluster that is both, by the executable
+ * alone; a deletion that is refused, and `podseidon uninstall`, after which nothing is left.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -16,7 +16,9 @@ import { type CommandRun } from "../on-call.ts";
 import { createNamespace } from "../pods.ts";
 import { program } from "../process.ts";
 import { ProtectionProof } from "../protection-proof.ts";
+import { systemNamespace } from "../role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
+import { routeServices } from "../service-route.ts";
 import { waitFor } from "../wait.ts";
 
 const second = 1_000;
@@ -34,6 +36,13 @@ export const installCases: readonly E2eCase[] = [
     isLong: true,
     hasOwnClusters: true,
     run,
+  },
+  {
+    name: "install: one cluster in one command, which guards; a further run mends it, uninstall leaves nothing",
+    timeLimitMs: 420 * second,
+    isLong: true,
+    hasOwnClusters: true,
+    run: runSingle,
   },
 ];
 
@@ -58,6 +67,75 @@ async function run(context: CaseContext): Promise<Figures> {
   await uninstall(person, prepared);
   for (const cluster of all) await assertSame(cluster, before.get(cluster));
   return { commands, installMs, ...figures, uninstallMs: Math.round(performance.now() - uninstallStartMs) };
+}
+
+const single = ["single", "--core=core"] as const;
+/** Lost by a careless hand; what is left goes on. */
+const lost = [
+  "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/podseidon",
+  "/apis/rbac.authorization.k8s.io/v1/clusterroles/podseidon-check",
+  `/apis/policy/v1/namespaces/${systemNamespace}/poddisruptionbudgets/podseidon-webhook`,
+] as const;
+
+async function runSingle(context: CaseContext): Promise<Figures> {
+  const cluster = await context.cluster("core");
+  const person = new Person(context, [cluster]);
+  const balancer = await startLaggingProxy([]);
+  context.cleanup(() => balancer.close());
+  await routeServices(context, cluster, balancer.port);
+  const before = await blank(context, [cluster], person);
+
+  const startMs = performance.now();
+  const installing = person.run("install", ...single, "--image=images.example.com/podseidon:1", "--yes");
+  const prepared = await startWhenStored(context, cluster);
+  balancer.setTargets(webhookPorts(prepared));
+  const installed = await installing;
+  assert.equal(installed.exitCode, 0, installed.stdout + installed.stderr);
+  const installMs = Math.round(performance.now() - startMs);
+  const proof = new ProtectionProof(context, { core: cluster, worker: cluster, namespace: context.namespace });
+  const figures = { ...(await proof.begin()), ...(await proof.deletions()) };
+  await proof.end();
+
+  await assertInPlace(person, cluster);
+  for (const object of lost) await cluster.admin.remove(object);
+  await person.succeed("install", ...single, "--yes");
+  await assertInPlace(person, cluster);
+
+  await Promise.all([person.succeed("uninstall", ...single, "--yes"), end(prepared, cluster.name)]);
+  await assertSame(cluster, before.get(cluster));
+  return { commands: 1, installMs, ...figures };
+}
+
+/** A further run has nothing to do, says so, and changes nothing. */
+async function assertInPlace(person: Person, cluster: Cluster): Promise<void> {
+  const before = await takeSnapshot(cluster.admin);
+  const { stdout } = await person.run("install", ...single, "--dry-run");
+  assert.match(stdout, /^Everything is in place$/m);
+  await person.succeed("install", ...single, "--yes");
+  // The dummy pod is touched all the time.
+  const changed = difference(before, await takeSnapshot(cluster.admin));
+  assert.deepEqual(
+    changed.filter((line) => !line.startsWith("changed Pod podseidon-update-trigger/")),
+    [],
+  );
+}
+
+/** As kubelets do, while the command waits for the pods. */
+async function startWhenStored(context: CaseContext, cluster: Cluster): Promise<readonly PreparedPods[]> {
+  const components = 3;
+  const deployments = await waitFor("the Deployments are there", 120 * second, async () => {
+    const stored = await storedDeployments(cluster);
+    return stored.length === components && stored;
+  });
+  const prepared: PreparedPods[] = [];
+  for (const deployment of deployments) prepared.push(await startManifestPods(context, cluster, deployment));
+  await Promise.all(prepared.flatMap(({ pods }) => pods.map((pod) => pod.waitReady())));
+  return prepared;
+}
+
+function webhookPorts(prepared: readonly PreparedPods[]): readonly number[] {
+  const ports = prepared.flatMap(({ pods }) => pods).map((pod) => pod.ports["webhook"] ?? 0);
+  return ports.filter((port) => port !== 0);
 }
 
 /** Who has a context for each cluster, with all rights. */
@@ -149,8 +227,7 @@ async function install(
       prepared.push(await startManifestPods(context, cluster, deployment));
   }
   await Promise.all(prepared.flatMap(({ pods }) => pods.map((pod) => pod.waitReady())));
-  const webhooks = prepared.flatMap(({ pods }) => pods).map(({ ports }) => ports["webhook"] ?? 0);
-  balancer.setTargets(webhooks.filter((port) => port !== 0));
+  balancer.setTargets(webhookPorts(prepared));
   for (const worker of workers) await person.succeed(...installWorker(worker));
   return { commands: 1 + 2 * workers.length, prepared };
 }

@@ -35,6 +35,12 @@ test("what an API server or others have added is no change, and a list that is l
   assert.ok(!isIncluded({ a: {} }, {}));
 });
 
+test("an API server that has left out a list because it is empty has what is wanted", () => {
+  assert.ok(isIncluded({ volumes: [] }, { containers: [] }));
+  assert.ok(!isIncluded({ volumes: [] }, { volumes: [1] }));
+  assert.ok(!isIncluded({ volumes: [1] }, {}));
+});
+
 test("what is gone is removed", async () => {
   const site = createStage().siteOf("core");
   assert.equal(await removeObject(site, role([])), undefined);
