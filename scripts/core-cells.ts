@@ -11,6 +11,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { isCellID } from "../src/api/cell-id.ts";
 import { cellLeaseName } from "../src/api/cell-lease.ts";
+import { cellFlags } from "../src/commands/install/cell-flags.ts";
 import { ArgumentError, readArguments, runProgram } from "./command-line.ts";
 
 /** Of a cell that has an account: it stands in the name of a ServiceAccount. */
@@ -33,8 +34,7 @@ export function coreCellFiles(out: string, cells: readonly string[]): ReadonlyMa
 }
 
 function component(cells: readonly string[]): string {
-  const configs = cells.map((cell) => `${cell}=/etc/podseidon/workers/${cell}`).join(",");
-  const clients = cells.map((cell) => `${cell}=${cell}`).join(",");
+  const { configs, callers } = cellFlags("certificates", cells);
   return `${begin} The cells of a core cluster: run it again for others.
 apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
@@ -48,12 +48,12 @@ ${cells.map((cell) => `  - ${cell}\n`).join("")}patches:
       - op: add
         path: /spec/template/spec/containers/0/args/-
         value: >-
-          --webhook-worker-client-provider.map-configs=${configs}
+          ${configs}
       # The client certificate of a cell's API server has the name of the cell.
       - op: add
         path: /spec/template/spec/containers/0/args/-
         value: >-
-          --webhook-client-cells=${clients}
+          ${callers.join(" ")}
 `;
 }
 

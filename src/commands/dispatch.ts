@@ -49,7 +49,7 @@ export async function dispatch(
       context.printHelp(name);
       return { exitCode: 0 };
     }
-    const args = checkedArguments(cli, name, parsed.args);
+    const args = checkedArguments(cli, command, parsed.args);
     const { exitCode, problem } = await command.run(context, parsed.options, ...args);
     return { exitCode, ...(problem !== undefined && { problem: harmless(problem) }) };
   } catch (error) {
@@ -73,7 +73,11 @@ function harmless(line: string): string {
 }
 
 /** The arguments of a command in the order of its usage. Throws cac's error when there are too few or too many. */
-function checkedArguments(cli: CAC, name: string, args: readonly string[]): readonly CommandArgument[] {
+function checkedArguments(cli: CAC, command: Command, args: readonly string[]): readonly CommandArgument[] {
+  const [name = "", first = ""] = command.usage.split(" ");
+  // cac would say that something is missing, and not what it may be.
+  if (args.length === 0 && first.startsWith("<") && command.words !== undefined)
+    throw new UsageError(`${name}: ${first} is missing; allowed: ${command.words.join(", ")}`);
   // What begins with a dash stood after "--", which is for names of files.
   if (args.some((arg) => arg.startsWith("-"))) throw new UsageError(`${name}: an argument cannot begin with a dash`);
   cli.parse(["node", "podseidon", name, ...args], { run: false });

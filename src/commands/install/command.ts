@@ -102,7 +102,9 @@ class Install {
     assert(client !== undefined, "a core is always opened");
     const { clock, signal } = this.#context;
     const core: Site = { client, clock, signal };
-    const settings = await readSettings(core, this.#asked);
+    const { program } = this.#context;
+    const coreCommand = `${program} install core --core=${this.#coreText()} --image=IMAGE --webhook-address=HOST --yes`;
+    const settings = await readSettings(core, this.#asked, coreCommand);
     if (settings instanceof Problem) return settings;
     const { part } = this.#asked;
     if (part === "single") return singleSteps(core, settings);

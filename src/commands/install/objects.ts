@@ -5,6 +5,7 @@
 import { cellLeaseName } from "../../api/cell-lease.ts";
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { ownDefinition } from "../crd/definition.ts";
+import { type Callers, cellFlags } from "./cell-flags.ts";
 import carried from "./objects.json" with { type: "json" };
 
 /** As in the manifests. */
@@ -21,9 +22,6 @@ export const secretNames = {
 export const authoritiesName = "podseidon-webhook-ca";
 /** By which API servers of the core's own cluster call the webhook. */
 const serviceHost = "podseidon-webhook.podseidon-system.svc";
-
-/** How the webhook knows who calls it (docs/install.md#api-servers-as-callers). */
-export type Callers = "certificates" | "network";
 
 export interface CoreValues {
   readonly image: string;
@@ -50,11 +48,11 @@ export interface SingleValues {
 
 /** Those of a core, with the accounts of its cells. */
 export function coreObjects({ image, callers, cells, webhookHost }: CoreValues): readonly Json[] {
-  const flags = webhookFlags(callers, cells);
+  const { configs, callers: calling } = cellFlags(callers, cells);
   const names = `--generator-webhook-certificate-names=${serviceHost}`;
   const ofHost = webhookHost === undefined ? names : `${names},${webhookHost}`;
   const objects = objectsIn("core")
-    .map((object) => (isWebhook(object) ? withArguments(object, flags) : object))
+    .map((object) => (isWebhook(object) ? withArguments(object, [configs, ...calling]) : object))
     .map((object) => fieldsOf(withText(object, names, ofHost)));
   return [ownDefinition(), ...objects, ...cells.flatMap(cellObjects)].map((object) => withImage(object, image));
 }
@@ -117,18 +115,6 @@ function objectsIn(place: string): readonly Json[] {
 
 function nameIn({ metadata }: Json): string {
   return String(fieldsOf(metadata)["name"]);
-}
-
-/** As scripts/core-cells.ts has them, and docs/install.md where API servers show no certificates. */
-function webhookFlags(callers: Callers, cells: readonly string[]): readonly string[] {
-  const configs = cells.map((cell) => `${cell}=/etc/podseidon/workers/${cell}`).join(",");
-  const clients = cells.map((cell) => `${cell}=${cell}`).join(",");
-  return [
-    `--webhook-worker-client-provider.map-configs=${configs}`,
-    ...(callers === "certificates"
-      ? [`--webhook-client-cells=${clients}`]
-      : ["--webhook-client-ca-file=", `--webhook-allowed-cells=${cells.join(",")}`]),
-  ];
 }
 
 function withArguments(deployment: Json, added: readonly string[]): Json {

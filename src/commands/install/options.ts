@@ -7,7 +7,7 @@ import { Problem } from "../../config/problem.ts";
 import { quote } from "../../config/value-type.ts";
 import { coreOptions, invalid, outputOption, readClusterChoice, workerOption } from "../clusters/options.ts";
 import { type CommandOption, type CommandOptions, isGiven, valueOf } from "../command.ts";
-import { type Callers } from "./objects.ts";
+import { type Callers } from "./cell-flags.ts";
 
 export type Part = "core" | "worker" | "single" | "systemd";
 export const parts: readonly Part[] = ["core", "worker", "single", "systemd"];
@@ -59,6 +59,8 @@ const tokenSecondsMax = 3_650 * 24 * 3_600;
 const onlyFor: Readonly<Record<string, readonly Part[]>> = {
   worker: ["worker"],
   core: ["core", "worker", "single"],
+  kubeconfig: ["core", "worker", "single"],
+  output: ["core", "worker", "single"],
   image: ["core", "worker", "single"],
   "webhook-address": ["core", "worker"],
   callers: ["core"],
@@ -83,7 +85,7 @@ export function readInstallOptions(part: Part, options: CommandOptions): Install
   const problems = [
     tokenSeconds,
     checkText(options, "image", imageProblem, "a reference such as images.example.com/podseidon:0.1.0"),
-    checkText(options, "webhook-address", addressProblem, "HOST or HOST:PORT, such as podseidon.example.com"),
+    checkText(options, "webhook-address", addressProblem, addressAllowed),
     checkText(options, "core-server", serverProblem, "a URL such as https://core.example.com:6443"),
     checkText(options, "worker-server", serverProblem, "a URL such as https://worker.example.com:6443"),
   ];
@@ -143,6 +145,8 @@ function imageProblem(text: string): string | undefined {
   // Nothing but a mistake: the name in the manifests, which no registry has.
   return text.startsWith("podseidon.invalid/") ? "is what no registry has" : undefined;
 }
+
+const addressAllowed = "HOST or HOST:PORT, such as podseidon.example.com, with a port from 1 to 65535";
 
 /** The host of an address, without the brackets of IPv6; undefined = it is none. */
 export function hostOf(address: string): string | undefined {

@@ -5,7 +5,8 @@
 import { fieldsOf, type Json } from "../../api/json.ts";
 import { Problem } from "../../config/problem.ts";
 import { readObject, type Site } from "./apply.ts";
-import { type Callers, secretNames, systemNamespace } from "./objects.ts";
+import { type Callers } from "./cell-flags.ts";
+import { secretNames, systemNamespace } from "./objects.ts";
 import { type InstallOptions } from "./options.ts";
 import { readSecret } from "./secrets.ts";
 
@@ -18,15 +19,22 @@ export interface Settings {
   readonly callers: Callers;
 }
 
-/** What the options say, and else what was said before. A Problem = something is not known, or cannot be read. */
-export async function readSettings(core: Site, options: InstallOptions): Promise<Settings | Problem> {
+/**
+ * What the options say, and else what was said before. A Problem = something is not known, or cannot be read.
+ * `coreCommand`: how a person installs the core.
+ */
+export async function readSettings(
+  core: Site,
+  options: InstallOptions,
+  coreCommand: string,
+): Promise<Settings | Problem> {
   const read = await readObject(core, settingsObject({ image: "", webhookAddress: undefined, callers: "network" }));
   if (!read.ok) return new Problem(read.problem);
   const before = fieldsOf(read.value?.["data"]);
   const { part } = options;
   const image = options.image ?? textOf(before["image"]);
   if (part === "worker" && read.value === undefined)
-    return new Problem(`${core.client.cluster}: there is no core of \`install core\`; run that first`);
+    return new Problem(`${core.client.cluster}: nothing is installed here as a core; first run: ${coreCommand}`);
   if (image === undefined)
     return new Problem("option --image is required the first time: where the clusters pull Podseidon from");
   const webhookAddress = options.webhookAddress ?? textOf(before["webhookAddress"]);

@@ -58,6 +58,13 @@ test("a role has its help by its name, and a role that is typed as a command is 
   assert.match((await run(t, "webhook")).problem ?? "", /; did you mean --role=webhook\?$/);
 });
 
+test("a command that is called without its part names the parts", async (t) => {
+  assert.deepEqual(await run(t, "install").then(({ exitCode, problem }) => [exitCode, problem]), [
+    2,
+    "install: <part> is missing; allowed: core, worker, single, systemd",
+  ]);
+});
+
 test("an unknown command is one line that names what is allowed and the nearest command", async (t) => {
   const { exitCode, problem = "", stdout } = await run(t, "versoin");
   assert.deepEqual([exitCode, stdout], [2, ""]);

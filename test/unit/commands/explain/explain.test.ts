@@ -200,7 +200,7 @@ test("explain names what is wrong with its arguments", async () => {
     [["pod", "web-1", "--cell", "-"], /^explain: option --cell needs a value: --cell=cell$/],
     [["pod", "web-1", "--cell=a/b"], /^option --cell: "a\/b" is not a cell ID; allowed: the name of a cell$/],
     [["pod", "web-1", "--cell", "w2", "--worker", "w1=worker"], /^no --worker was given for cell w2; say --worker w2=/],
-    [[], /^explain: missing required args/],
+    [[], /^explain: <kind> is missing; allowed: /],
     [["pod"], /^"pod" names no object; allowed: KIND NAME or KIND\/NAME, such as pod web-0$/],
     [["pdo/web-1"], /^"pdo" is no kind/],
   ];

@@ -19,6 +19,8 @@ test("every mistake names the option, the value and what is allowed", () => {
     ["core", { image: "a b" }, /--image: "a b" is no reference of an image; allowed: a reference such as/],
     ["core", { image: "podseidon.invalid/podseidon:0.1.0" }, /is what no registry has/],
     ["core", { "webhook-address": "https://x" }, /--webhook-address: "https:\/\/x" is no address .*; allowed: HOST/],
+    ["core", { "webhook-address": "x:70000" }, /"x:70000" is no address .*with a port from 1 to 65535/],
+    ["systemd", { output: "yaml" }, /--output means nothing for systemd; it is for core, worker, single/],
     ["worker", { "core-server": "http://x", worker: "a=b" }, /--core-server: "http:\/\/x" is no https URL; allowed:/],
     [
       "worker",

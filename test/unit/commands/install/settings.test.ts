@@ -17,8 +17,8 @@ test("what was said before holds until something else is said", async () => {
   const site = createStage().siteOf("core");
   const first = { image: "a", webhookAddress: "x", callers: "network" } as const;
   await apply(site, settingsObject(first));
-  assert.deepEqual(await readSettings(site, options({})), first);
-  assert.deepEqual(await readSettings(site, options({ image: "b" })), { ...first, image: "b" });
+  assert.deepEqual(await readSettings(site, options({}), "install core"), first);
+  assert.deepEqual(await readSettings(site, options({ image: "b" }), "install core"), { ...first, image: "b" });
 });
 
 test("the cells of a core are those that it has a kubeconfig for", async () => {
@@ -31,6 +31,7 @@ test("the cells of a core are those that it has a kubeconfig for", async () => {
 test("settings that may not be read are a problem", async () => {
   const stage = createStage();
   stage.clusters.core.forbidden = /./;
-  for (const read of [await readSettings(stage.siteOf("core"), options({})), await readCells(stage.siteOf("core"))])
+  const site = stage.siteOf("core");
+  for (const read of [await readSettings(site, options({}), "install core"), await readCells(site)])
     assert.match(read instanceof Problem ? read.message : "", /you may not get/);
 });
