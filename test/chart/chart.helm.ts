@@ -12,6 +12,7 @@ import {
 } from "../manifests/installations.ts";
 import { type Deployment, type Manifest, onlyOne } from "../manifests/manifest-files.ts";
 import { rightsIn } from "../manifests/rights.ts";
+import { coreObjects } from "../../src/commands/install/objects.ts";
 import { loadGood } from "../unit/config/load.ts";
 import { chart, rendered, runHelm } from "./rendered.ts";
 
@@ -30,14 +31,16 @@ const caBundle = "Y2VydGlmaWNhdGU=";
 const keep = { "helm.sh/resource-policy": "keep" };
 
 /** The values of the chart for the same installation. The kinds of sources are those that rights come for. */
-function valuesOf({ topology, cell, webhookAddress, cells, caBundle: authority, folders }: Installation) {
+function valuesOf({ topology, cell, webhookAddress, cells, caBundle: authority, folders, isIssued }: Installation) {
+  const isAdmission = authority !== undefined || (isIssued === true && topology !== "core");
   const isWorker = topology === "worker";
   const isOptional = folders !== undefined;
   return {
     topology,
     ...(isWorker && { cell, webhook: { address: webhookAddress } }),
     ...(cells !== undefined && { cells }),
-    ...(authority !== undefined && { admission: { enabled: true, caBundle: authority } }),
+    ...(isAdmission && { admission: { enabled: true, caBundle: authority } }),
+    ...(isIssued === true && { tls: { source: "builtin" } }),
     ...(isOptional && {
       networkPolicies: { enabled: true },
       monitoring: { enabled: true, dashboards: !isWorker },
@@ -46,7 +49,10 @@ function valuesOf({ topology, cell, webhookAddress, cells, caBundle: authority, 
   };
 }
 
-/** What helm needs and kustomize does not: the CRD outlives the release. And the flag that asks for what rights are. */
+/**
+ * What helm needs and kustomize does not: the CRD and keys outlive the release. And the flag that asks for what rights
+ * are.
+ */
 function asKustomizeHasIt(objects: readonly Manifest[]): readonly Manifest[] {
   const text = JSON.stringify(objects, (key, value: unknown) =>
     Array.isArray(value) && key === "args"
@@ -54,10 +60,11 @@ function asKustomizeHasIt(objects: readonly Manifest[]): readonly Manifest[] {
       : value,
   );
   return (JSON.parse(text) as Manifest[]).map((object) => {
-    if (object.kind !== "CustomResourceDefinition") return object;
-    const { "helm.sh/resource-policy": policy, ...annotations } = object.metadata.annotations ?? {};
+    if (object.kind !== "CustomResourceDefinition" && object.kind !== "Secret") return object;
+    const { annotations: all = {}, ...metadata } = object.metadata;
+    const { "helm.sh/resource-policy": policy, ...annotations } = all;
     assert.equal(policy, "keep");
-    return { ...object, metadata: { ...object.metadata, annotations } };
+    return { ...object, metadata: object.kind === "Secret" ? metadata : { ...metadata, annotations } };
   });
 }
 
@@ -194,6 +201,23 @@ test("cert-manager makes the Secret that the webhook reads, and injects its auth
   );
 });
 
+test("built-in issuing in a core signs for the names that workers call, and no Secret is mounted for it", () => {
+  const names = ["podseidon.example.com", "198.51.100.7"];
+  const objects = rendered({ topology: "core", cells: ["a"], tls: { source: "builtin", builtin: { names } } });
+  const flags = coreObjects({ image: "x", callers: "certificates", cells: ["a"], webhookHost: names[0] });
+  const namesIn = (all: readonly Manifest[]) =>
+    onlyOne<Deployment>(all, "Deployment", "podseidon-generator").spec.template.spec.containers[0].args.filter((arg) =>
+      arg.startsWith("--generator-webhook-certificate-names="),
+    );
+  const [installed = ""] = namesIn(flags as unknown as readonly Manifest[]);
+  assert.deepEqual(namesIn(objects), [`${installed},${names[1]}`]);
+  const { volumes = [] } = onlyOne<Deployment>(objects, "Deployment", "podseidon-webhook").spec.template.spec;
+  assert.deepEqual(
+    volumes.map(({ secret }) => secret.secretName),
+    ["podseidon-webhook-clients", "podseidon-worker-kubeconfigs"],
+  );
+});
+
 test("before a release goes a Job runs podseidon uninstall, under names that are not Podseidon's", () => {
   const without = new Set(rendered({}).map(({ kind, metadata }) => `${kind} ${metadata.name}`));
   const hooks = rendered({}, { hooks: true }).filter(({ kind, metadata }) => !without.has(`${kind} ${metadata.name}`));
@@ -257,6 +281,8 @@ for (const [values, message] of [
     /admission.enabled is not allowed with topology=core/,
   ],
   [{ tls: { source: "certManager" }, admission: { caBundle } }, /caBundle is not allowed with tls.source=certManager/],
+  [{ tls: { source: "builtin" }, admission: { caBundle } }, /caBundle is not allowed with tls.source=builtin/],
+  [{ tls: { source: "builtin", builtin: { names: ["a"] } } }, /tls.builtin.names is allowed only with topology=core/],
   [{ tls: { source: "none" } }, /\/tls\/source': value must be one of/],
 ] as const)
   test(`values that do not fit are refused with words: ${JSON.stringify(values)}`, () => {

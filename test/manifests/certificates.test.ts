@@ -13,13 +13,13 @@ import { rightsIn } from "./rights.ts";
 const topologies = { core: "core", worker: "worker", single: "single-cluster" } as const;
 type Topology = keyof typeof topologies;
 
-function rendered(topology: Topology): readonly Manifest[] {
+function rendered(topology: Topology, overlay: string = topologies[topology]): readonly Manifest[] {
   const folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-certificates-"));
   try {
     const from = (place: string): string => path.relative(folder, path.join(manifestsFolder, place));
     const kustomization = {
       kind: "Kustomization",
-      resources: [from(`overlays/${topologies[topology]}`)],
+      resources: [from(`overlays/${overlay}`)],
       components: [from(`components/certificates/${topology}`)],
     };
     writeFileSync(path.join(folder, "kustomization.yaml"), dump(kustomization));
@@ -109,3 +109,8 @@ for (const topology of ["worker", "single"] as const) {
     onlyOne(objects, "ValidatingWebhookConfiguration", caBundleOf);
   });
 }
+
+test("beside the overlay of several cores the component makes the aggregator keep the caBundle for all of them", () => {
+  const { aggregator, cores } = configOf(rendered("worker", "several-cores"), "podseidon-aggregator");
+  assert.deepEqual([aggregator.caBundleOf, ...cores.keys()], ["podseidon", "core", "east"]);
+});

@@ -19,7 +19,7 @@ export interface Installation {
   /** Of a core. */
   readonly cells?: readonly string[];
   /** Base64; of a cluster with a webhook configuration. */
-  readonly caBundle?: string;
+  readonly caBundle?: string | undefined;
   /** Folders of manifests/ that the kustomization has as further resources. */
   readonly folders?: readonly string[];
   /** The webhook's certificate is issued by the program. */
@@ -33,6 +33,14 @@ export const installations: readonly Installation[] = [
   { name: "one cluster", topology: "single", caBundle },
   { name: "a core of two cells", topology: "core", cells: ["worker-1", "worker-2"] },
   { name: "a worker", ...worker },
+  { name: "one cluster that issues its certificate", topology: "single", isIssued: true },
+  {
+    name: "a core of two cells that issues its certificate",
+    topology: "core",
+    cells: ["worker-1", "b"],
+    isIssued: true,
+  },
+  { name: "a worker of a core that issues", ...worker, caBundle: undefined, isIssued: true },
   {
     name: "one cluster with all that is optional",
     topology: "single",

@@ -37,7 +37,7 @@ does with them. A text that a template returns is JSON where something else goes
 {{- dict "items" $items | toJson -}}
 {{- end -}}
 
-{{- /* Changes an object by a JSON patch of the operations add, remove and replace. In: object, operations. */ -}}
+{{- /* Changes an object by a JSON patch of the operations test, add, remove and replace. In: object, operations. */ -}}
 {{- define "podseidon.patch" -}}
 {{- $object := .object -}}
 {{- range $operation := .operations -}}
@@ -55,6 +55,18 @@ does with them. A text that a template returns is JSON where something else goes
   {{- end -}}
   {{- if eq $last "-" -}}
     {{- $_ := set $place.parent $place.key (append $place.node $operation.value) -}}
+  {{- else if eq $operation.op "test" -}}
+    {{- $found := index $place.node (kindIs "slice" $place.node | ternary (atoi $last) $last) -}}
+    {{- if ne (toJson $found) (toJson $operation.value) -}}
+      {{- fail (printf "%s of %s is %s, not %s" $operation.path $object.metadata.name (toJson $found) (toJson $operation.value)) -}}
+    {{- end -}}
+  {{- else if kindIs "slice" $place.node -}}
+    {{- $items := list -}}
+    {{- range $index, $item := $place.node -}}
+      {{- if ne $index (atoi $last) -}}{{- $items = append $items $item -}}
+      {{- else if eq $operation.op "replace" -}}{{- $items = append $items $operation.value -}}{{- end -}}
+    {{- end -}}
+    {{- $_ := set $place.parent $place.key $items -}}
   {{- else if eq $operation.op "remove" -}}
     {{- $_ := unset $place.node $last -}}
   {{- else -}}
@@ -63,9 +75,22 @@ does with them. A text that a template returns is JSON where something else goes
 {{- end -}}
 {{- end -}}
 
-{{- /* The objects of a component, patched. In: root, folder, and replace, pairs of texts in patches. Out: {items: []} */ -}}
+{{- /* The objects of components, one on top of the other. In: root, folders, and replace, pairs of texts in patches. */ -}}
+{{- define "podseidon.components" -}}
+{{- $objects := dict "items" list -}}
+{{- range .folders -}}
+  {{- $in := dict "root" $.root "folder" . "replace" $.replace "items" $objects.items -}}
+  {{- $objects = include "podseidon.component" $in | fromJson -}}
+{{- end -}}
+{{- $objects | toJson -}}
+{{- end -}}
+
+{{- /*
+What a component makes of the objects before it, with its own. In: root, folder, items, and replace. Out: {items: []}
+*/ -}}
 {{- define "podseidon.component" -}}
-{{- $objects := include "podseidon.resources" . | fromJson -}}
+{{- $own := include "podseidon.resources" . | fromJson -}}
+{{- $objects := dict "items" (concat .items $own.items) -}}
 {{- $kustomization := .root.Files.Get (printf "%s/kustomization.yaml" .folder) | fromYaml -}}
 {{- range $entry := $kustomization.patches -}}
   {{- $text := $entry.patch -}}

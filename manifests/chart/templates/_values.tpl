@@ -23,7 +23,14 @@
 {{- if and $isMade (eq $v.topology "worker") -}}
   {{- fail "tls.source=certManager is not allowed with topology=worker: the webhook is in the core; set admission.caBundle" -}}
 {{- end -}}
-{{- if and $v.admission.enabled (not $v.admission.caBundle) (not $isMade) -}}
+{{- $isIssued := eq $v.tls.source "builtin" -}}
+{{- if and $isIssued $v.admission.caBundle -}}
+  {{- fail "admission.caBundle is not allowed with tls.source=builtin: the aggregator sets it" -}}
+{{- end -}}
+{{- if and $v.tls.builtin.names (not (and $isIssued (eq $v.topology "core"))) -}}
+  {{- fail "tls.builtin.names is allowed only with topology=core and tls.source=builtin" -}}
+{{- end -}}
+{{- if and $v.admission.enabled (not $v.admission.caBundle) (not $isMade) (not $isIssued) -}}
   {{- fail "admission.caBundle is required with admission.enabled: the authority of the webhook's certificate, in base64" -}}
 {{- end -}}
 {{- if and $isMade $v.admission.caBundle -}}
