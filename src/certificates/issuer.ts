@@ -16,6 +16,7 @@ import { type ServerNames } from "./request.ts";
 import {
   type Authority,
   bundleOf,
+  clockProblem,
   type Lifetimes,
   lifetimesDefault,
   needsAuthority,
@@ -24,6 +25,7 @@ import {
   readServed,
   stillTrusted,
   StoredCertificateError,
+  type Times,
   validityFrom,
 } from "./rotation.ts";
 
@@ -45,7 +47,7 @@ export interface IssuerOptions {
   readonly metrics: Metrics;
 }
 
-interface Objects {
+interface Objects extends Times {
   readonly authorities: ReadData;
   readonly served: ReadData;
   readonly trusted: ReadData;
@@ -91,7 +93,10 @@ export class CertificateIssuer {
     const { leafMs } = this.#lifetimes;
     const objects = await this.#read(signal);
     const { nowMs } = objects;
-    const trusted = await this.#renewAuthorities(objects, signal);
+    const known = readAuthorities(decodePairs(objects.authorities.data[authoritiesKey]));
+    const untimely = clockProblem(objects, known);
+    if (untimely !== undefined) return untimely;
+    const trusted = await this.#renewAuthorities(objects, known, signal);
     const { data } = objects.served;
     const stored = {
       certificate: data["tls.crt"] ?? "",
@@ -118,14 +123,18 @@ export class CertificateIssuer {
     if (authorities === undefined || served === undefined || trusted === undefined)
       throw new StoredCertificateError("the objects were not read");
     // API servers judge what is issued by their clock, and not by that of this process.
-    const nowMs = trusted.serverTimeMs ?? this.#options.clock.epochMicros() / 1_000;
-    return { authorities, served, trusted, nowMs };
+    const serverMs = trusted.serverTimeMs;
+    const ownMs = this.#options.clock.epochMicros() / 1_000;
+    return { authorities, served, trusted, serverMs, ownMs, nowMs: serverMs ?? ownMs };
   }
 
   /** Forgets those that are over, and makes the next one in time. Returns those that are trusted from now on. */
-  async #renewAuthorities({ authorities, nowMs }: Objects, signal: AbortSignal): Promise<readonly Authority[]> {
+  async #renewAuthorities(
+    { authorities, nowMs }: Objects,
+    stored: readonly Authority[],
+    signal: AbortSignal,
+  ): Promise<readonly Authority[]> {
     const { authorityMs } = this.#lifetimes;
-    const stored = readAuthorities(decodePairs(authorities.data[authoritiesKey]));
     const kept = stillTrusted(stored, nowMs);
     const isDue = needsAuthority(kept, nowMs, this.#lifetimes);
     if (!isDue && kept.length === stored.length) return kept;

@@ -56,6 +56,36 @@ export function readAuthorities(pairs: readonly KeyPair[]): readonly Authority[]
 const endMs = ({ validToDate }: X509Certificate): number => validToDate.getTime();
 const startMs = ({ validFromDate }: X509Certificate): number => validFromDate.getTime();
 
+/** When it is by two clocks; `server` is undefined where it does not tell. */
+export interface Times {
+  readonly serverMs: number | undefined;
+  readonly ownMs: number;
+}
+
+/**
+ * Why the time cannot be believed; undefined = it can. What rests on a wrong time cannot be taken back: an authority
+ * that is forgotten is trusted by nobody any more, and what begins in years is refused by everybody whose clock is
+ * right. By less than it is backdated clocks may differ.
+ */
+export function clockProblem({ serverMs, ownMs }: Times, authorities: readonly Authority[]): string | undefined {
+  if (serverMs !== undefined && Math.abs(serverMs - ownMs) >= backdatedMs)
+    return (
+      `the clock of the API server (${timeText(serverMs)}) and that of this process (${timeText(ownMs)}) differ, and ` +
+      "one of them is wrong: nothing is issued or forgotten until they agree within an hour"
+    );
+  const nowMs = serverMs ?? ownMs;
+  const early = authorities.find(({ certificate }) => startMs(certificate) > nowMs);
+  if (early === undefined) return undefined;
+  return (
+    `it is ${timeText(nowMs)}, and a stored authority is valid only from ${timeText(startMs(early.certificate))} on: ` +
+    "either the clocks are wrong now, or they were wrong when it was made (docs/runbooks/certificate-not-kept.md)"
+  );
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 /** Those that are not over, a little longer than they are valid: clocks differ. */
 export function stillTrusted(authorities: readonly Authority[], nowMs: number): readonly Authority[] {
   return authorities.filter(({ certificate }) => endMs(certificate) + backdatedMs > nowMs);

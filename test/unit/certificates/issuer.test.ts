@@ -23,8 +23,8 @@ function createWorld(t: TestContext) {
   const objects = new StoredObjects(new PassClock(() => time.nowMs));
   const events: string[] = [];
   const metrics = createCountingMetrics();
-  const start = (skewMs = 0, of = names) => {
-    const clock = new PassClock(() => time.nowMs + skewMs);
+  const start = (skewMs: () => number = () => 0, of = names) => {
+    const clock = new PassClock(() => time.nowMs + skewMs());
     const end = new AbortController();
     t.after(() => end.abort());
     const record = (_: unknown, _type: string, reason: string, message: string) => events.push(`${reason} ${message}`);
@@ -103,7 +103,7 @@ test("new names get a new certificate at once where its authority is trusted alr
   const before = start();
   await before.idle();
   before.stop();
-  await start(0, { dnsNames: ["webhook.example.com"], ipAddresses: [] }).idle();
+  await start(() => 0, { dnsNames: ["webhook.example.com"], ipAddresses: [] }).idle();
   assert.equal(leaf().subjectAltName, "DNS:webhook.example.com");
 });
 
@@ -145,6 +145,66 @@ test("authorities that cannot be read are left alone, and told by metric and Eve
   assert.match(events[0] ?? "", /^CertificateNotIssued .*podseidon-webhook-authority is not JSON/);
 });
 
+/** A core in which all is issued, and what is stored then. */
+async function createIssued(t: TestContext) {
+  const world = createWorld(t);
+  const issuer = world.start();
+  await issuer.idle();
+  issuer.stop();
+  return { ...world, stored: [...world.objects.writes] };
+}
+
+for (const [title, serverMs, ownMs] of [
+  ["an API server whose clock is years ahead", 3 * 365 * dayMs, 0],
+  ["an API server whose clock is years behind", -3 * 365 * dayMs, 0],
+  ["an own clock that is years ahead", 0, 3 * 365 * dayMs],
+  ["an own clock that is two hours behind", 0, -2 * hourMs],
+] as const)
+  test(`${title}: nothing is forgotten or issued, which is told, until the clocks agree`, async (t) => {
+    const { time, objects, stored, start, events, metrics, bundle } = await createIssued(t);
+    const known = bundle();
+    time.nowMs += serverMs;
+    let offMs = ownMs - serverMs;
+    const issuer = start(() => offMs);
+    await issuer.idle();
+    assert.deepEqual(objects.writes, stored);
+    assert.equal(bundle(), known);
+    assert.equal(metrics.value(problem), 1);
+    assert.match(events.at(-1) ?? "", /^CertificateNotIssued .*clock of the API server .* and that of this process/);
+    time.nowMs -= serverMs;
+    offMs = 0;
+    await issuer.pass();
+    assert.equal(metrics.value(problem), 0);
+    assert.deepEqual(objects.writes, stored);
+  });
+
+test("clocks that differ by less than an hour are no hindrance: what is issued is backdated by an hour", async (t) => {
+  const { time, start, leaf, bundle } = createWorld(t);
+  await start(() => -50 * 60_000).idle();
+  for (const skewMs of [0, -50 * 60_000]) assert.ok(isAccepted(leaf(), bundle(), time.nowMs + skewMs));
+});
+
+test("both clocks a year behind what is stored: nothing that is not valid yet is issued or replaced", async (t) => {
+  const { time, objects, stored, start, events, metrics } = await createIssued(t);
+  time.nowMs -= 365 * dayMs;
+  const issuer = start(() => 0, { dnsNames: ["webhook.example.com"], ipAddresses: [] });
+  await issuer.idle();
+  assert.deepEqual(objects.writes, stored);
+  assert.equal(metrics.value(problem), 1);
+  assert.match(events.at(-1) ?? "", /^CertificateNotIssued .*is valid only from 2025-12-31T23:00:00.000Z on/);
+});
+
+test("what was made while a clock was ahead can be emptied by a person, and all is issued anew", async (t) => {
+  const { time, objects, start, metrics, leaf, bundle } = await createIssued(t);
+  time.nowMs -= 365 * dayMs;
+  const issuer = start();
+  await issuer.idle();
+  for (const name of [authority, served]) objects.objects.set(name, { version: 50, data: {} });
+  await issuer.pass();
+  assert.equal(metrics.value(problem), 0);
+  assert.ok(isAccepted(leaf(), bundle(), time.nowMs));
+});
+
 test("an object that is missing is told, and issuing begins when it is there", async (t) => {
   const { objects, start, events, metrics } = createWorld(t);
   objects.objects.delete(trusted);
@@ -176,7 +236,7 @@ test("eight years of two leaders, crashes, wrong clocks and clusters that are aw
   const { time, objects, start, bundle } = createWorld(t);
   const rng = createSeededRng(1);
   // Each thinks that it leads, and one has a clock that is years behind.
-  let issuers = [start(), start(-1_000 * dayMs)];
+  let issuers = [start(), start(() => -1_000 * dayMs)];
   await Promise.all(issuers.map((issuer) => issuer.idle()));
   // A worker cluster takes the bundle when it is there; the last one is away for eight months, and then for a day.
   const clusters = [1, 7, 30, 240].map((everyDays) => ({ everyDays, bundle: bundle() }));
@@ -192,7 +252,8 @@ test("eight years of two leaders, crashes, wrong clocks and clusters that are aw
     objects.fault = () => undefined;
     if (rng.next() < 0.02) {
       for (const issuer of issuers) issuer.stop();
-      issuers = [start(rng.next() * 30 * dayMs), start()];
+      const skewMs = rng.next() * 30 * dayMs;
+      issuers = [start(() => skewMs), start()];
       await Promise.all(issuers.map((issuer) => issuer.idle()));
     }
     for (const cluster of clusters) if (day % cluster.everyDays === 0) cluster.bundle = bundle();
