@@ -6,6 +6,8 @@ import { test } from "node:test";
 import { readCatalog } from "../../scripts/metrics-page/catalog.ts";
 import { annotations, finalizer, sourceLabels } from "../../src/api/v1alpha1/names.ts";
 import { filesBelow } from "../manifests/manifest-files.ts";
+import { errorLabel } from "../../src/kube/kube-client.ts";
+import { errorOfResponse } from "../../src/kube/kube-errors.ts";
 import { upstreamNames } from "./upstream-names.ts";
 
 const sources = filesBelow(path.join(import.meta.dirname, "../../src"), ".ts").map((file) =>
@@ -39,4 +41,14 @@ test("metrics have the labels with the words of the original", async () => {
       assert.ok(catalog.get(name)?.labels.includes(label), `${name} has the label ${label}`);
       assert.deepEqual(unwritten(words), [], `${name}{${label}}`);
     }
+});
+
+test("an API error has the word in the label error that the page on compatibility gives for the original's", () => {
+  const page = readFileSync(path.join(import.meta.dirname, "../../docs/compatibility.md"), "utf8");
+  for (const [reason, { code, here }] of Object.entries(upstreamNames.apiErrors)) {
+    const body = JSON.stringify({ kind: "Status", code, reason });
+    assert.equal(errorLabel(errorOfResponse("GET /", code, body, "")), here, reason);
+    const row = page.split("\n").find((line) => line.trimStart().startsWith("| ") && line.includes(`\`${reason}\``));
+    assert.ok(row?.includes(`| \`${here}\` |`), `${reason} is in the table of docs/compatibility.md`);
+  }
 });

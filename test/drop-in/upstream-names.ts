@@ -10,6 +10,7 @@ interface UpstreamNames {
   readonly auditAnnotations: readonly string[];
   readonly checks: Readonly<Record<"webhook" | "aggregator" | "generator", readonly string[]>>;
   readonly phases: readonly string[];
+  readonly apiErrors: Readonly<Record<string, { readonly code: number; readonly here: string }>>;
   readonly labelValues: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }
 
