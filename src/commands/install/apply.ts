@@ -29,6 +29,12 @@ export async function stateOf(site: Site, wanted: Json): Promise<Reading<State>>
 
 /** Resolves to what was done. Rejects only for programmer errors. */
 export async function apply(site: Site, wanted: Json): Promise<Reading<State>> {
+  const done = await applyOnce(site, wanted);
+  // Somebody else, such as a second run of this command, has made it in between.
+  return !done.ok && done.error.kind === "alreadyExists" ? applyOnce(site, wanted) : done;
+}
+
+async function applyOnce(site: Site, wanted: Json): Promise<Reading<State>> {
   const state = await stateOf(site, wanted);
   if (!state.ok || state.value === "in place") return state;
   const at = placeOf(wanted);

@@ -3,6 +3,7 @@
  * configuration last. Whatever is cut off after any of them, deletions go on as before, or are guarded.
  */
 import { fieldsOf, type Json } from "../../api/json.ts";
+import { Problem } from "../../config/problem.ts";
 import { readObject, type Site } from "./apply.ts";
 import { clientFilesStep } from "./client-files.ts";
 import { gateStep } from "./gate.ts";
@@ -20,7 +21,7 @@ import {
   workerObjects,
 } from "./objects.ts";
 import { hostOf } from "./options.ts";
-import { type Settings, settingsObject } from "./settings.ts";
+import { readCells, type Settings, settingsObject } from "./settings.ts";
 import { base64 } from "./secrets.ts";
 import { objectsStep, type Step } from "./step.ts";
 
@@ -65,7 +66,6 @@ export function workerSteps(plan: WorkerPlan): readonly Step[] {
   const webhookAddress = settings.webhookAddress ?? "";
   const objects = workerObjects({ image, cell, webhookAddress, caBundle: undefined });
   const cells = [...new Set([...plan.cells, cell])].toSorted();
-  const webhook = coreObjects({ image, callers, cells, webhookHost: hostOf(webhookAddress) }).filter(isWebhook);
   const files = { hasNew: false };
   const identify = clientFilesStep({
     core,
@@ -84,7 +84,7 @@ export function workerSteps(plan: WorkerPlan): readonly Step[] {
     objectsStep(`${rights} in the worker`, worker, objects.filter(isSetting)),
     ...tokenSteps(plan),
     ...(callers === "certificates" ? [identify] : []),
-    objectsStep(`Let the webhook of the core serve the cells ${cells.join(", ")}`, core, webhook),
+    serveStep(plan, cells),
     objectsStep("Start the aggregator", worker, objects.filter(isWorkload)),
     gateStep({
       site: worker,
@@ -95,6 +95,33 @@ export function workerSteps(plan: WorkerPlan): readonly Step[] {
       untilThen,
     }),
   ];
+}
+
+/** How often others may come in between; each of them is a command that somebody has typed. */
+const servedTriesMax = 10;
+
+/** Of two workers that are installed at once, the later write must not take the cell of the other away. */
+function serveStep({ core, settings, cell }: WorkerPlan, planned: readonly string[]): Step {
+  const { image, callers, webhookAddress = "" } = settings;
+  const webhook = (cells: readonly string[]): readonly Json[] =>
+    coreObjects({ image, callers, cells, webhookHost: hostOf(webhookAddress) }).filter(isWebhook);
+  const title = `Let the webhook of the core serve the cells ${planned.join(", ")}`;
+  return {
+    ...objectsStep(title, core, webhook(planned)),
+    async run(tell) {
+      let written: readonly string[] = [];
+      for (let tries = 0; tries < servedTriesMax; tries++) {
+        const read = await readCells(core);
+        if (read instanceof Problem) return read.message;
+        const cells = [...new Set([...read, cell])].toSorted();
+        if (cells.join() === written.join()) return undefined;
+        const problem = await objectsStep(title, core, webhook(cells)).run(tell);
+        if (problem !== undefined) return problem;
+        written = cells;
+      }
+      return `${core.client.cluster}: other workers are installed all the time; run this again`;
+    },
+  };
 }
 
 /** Access to each other, with tokens that end. */

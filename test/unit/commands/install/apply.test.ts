@@ -8,6 +8,7 @@ import {
   stateOf,
   titleOf,
 } from "../../../../src/commands/install/apply.ts";
+import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { createStage } from "./empty-cluster.ts";
 
 const role = (rules: readonly unknown[]) => ({
@@ -39,6 +40,20 @@ test("an API server that has left out a list because it is empty has what is wan
   assert.ok(isIncluded({ volumes: [] }, { containers: [] }));
   assert.ok(!isIncluded({ volumes: [] }, { volumes: [1] }));
   assert.ok(!isIncluded({ volumes: [1] }, {}));
+});
+
+test("an object that another run has made in between is no failure, and gets what is wanted", async () => {
+  const { clusters, siteOf } = createStage();
+  const site = siteOf("core");
+  const request = clusters.core.request.bind(clusters.core);
+  clusters.core.request = async (asked) => {
+    if (asked.method !== "POST") return request(asked);
+    clusters.core.request = request;
+    await apply(site, role([2]));
+    throw new KubeError("alreadyExists", "409");
+  };
+  assert.deepEqual(await apply(site, role([1])), { ok: true, value: "change" });
+  assert.deepEqual(await stateOf(site, role([1])), { ok: true, value: "in place" });
 });
 
 test("what is gone is removed", async () => {

@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { asList, fieldsOf, type Json } from "../../../../src/api/json.ts";
+import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { argumentsOf, createStage, type Stage } from "./empty-cluster.ts";
 
 const image = "--image=images.example.com/podseidon:1";
@@ -82,6 +83,28 @@ test("a core and two workers take three commands where the network says who call
   const args = argumentsOf(cluster.find("/deployments/podseidon-webhook"));
   assert.ok(args.includes("--webhook-allowed-cells=w1,w2"), args.join(" "));
   assert.ok(cluster.find("/serviceaccounts/podseidon-aggregator-w2") !== undefined);
+});
+
+test("two workers that are installed at once are both served, whoever writes last", async () => {
+  const stage = createStage();
+  const { core: cluster, w1, w2 } = stage.clusters;
+  await coreOfNetwork(stage);
+  w1.answersAs = "w1";
+  w2.answersAs = "w2";
+  const request = cluster.request.bind(cluster);
+  cluster.request = async (asked) => {
+    // All of the second worker's between the first one's look at the cells and its write.
+    if (asked.path.endsWith("/deployments") && asked.method === "POST") {
+      cluster.request = request;
+      assert.equal((await stage.install(...worker("w2"), "--yes")).exitCode, 0);
+      throw new KubeError("alreadyExists", "409");
+    }
+    return request(asked);
+  };
+  const first = await stage.install(...worker("w1"), "--yes");
+  assert.equal(first.exitCode, 0, first.problem ?? "");
+  const args = argumentsOf(cluster.find("/deployments/podseidon-webhook"));
+  assert.ok(args.includes("--webhook-allowed-cells=w1,w2"), args.join(" "));
 });
 
 test("with client certificates it writes files for the API servers, stops, and goes on when run again", async () => {
