@@ -32,6 +32,13 @@ export async function readSettings(
   if (!read.ok) return new Problem(read.problem);
   const before = fieldsOf(read.value?.["data"]);
   const { part } = options;
+  const isSingle = textOf(before["webhookAddress"]) === undefined;
+  // Its webhook would serve other callers from then on, and refuse those that it has.
+  if (read.value !== undefined && isSingle !== (part === "single"))
+    return new Problem(
+      `${core.client.cluster} is installed as ${isSingle ? "single" : "core"}, and its webhook cannot be both; ` +
+        "look at --core, or run uninstall first",
+    );
   const image = options.image ?? textOf(before["image"]);
   if (part === "worker" && read.value === undefined)
     return new Problem(`${core.client.cluster}: nothing is installed here as a core; first run: ${coreCommand}`);

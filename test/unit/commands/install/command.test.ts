@@ -107,6 +107,23 @@ test("two workers that are installed at once are both served, whoever writes las
   assert.ok(args.includes("--webhook-allowed-cells=w1,w2"), args.join(" "));
 });
 
+test("a core is not made a single cluster by a slip, nor the other way round", async () => {
+  const stage = createStage();
+  await coreOfNetwork(stage);
+  const before = stage.clusters.core.writes.length;
+  const slip = await stage.install("single", image, "--yes");
+  assert.deepEqual([slip.exitCode, stage.clusters.core.writes.length], [1, before]);
+  assert.match(
+    slip.problem ?? "",
+    /^install: core is installed as core, and its webhook cannot be both; look at --core/,
+  );
+  const other = createStage();
+  other.clusters.core.answersAs = "default";
+  await other.install("single", image, "--yes");
+  for (const part of [core, [...worker("w1"), address]])
+    assert.match((await other.install(...part, "--yes")).problem ?? "", /core is installed as single, and its webhook/);
+});
+
 test("with client certificates it writes files for the API servers, stops, and goes on when run again", async () => {
   const stage = createStage();
   const { core: cluster, w1 } = stage.clusters;
