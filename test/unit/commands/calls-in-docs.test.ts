@@ -5,7 +5,7 @@ import { createFleet } from "./support/fleet.ts";
 
 /** Calls of a command in the pages: in a line of their own, or between backquotes. */
 function callsIn(text: string): readonly (readonly string[])[] {
-  return [...text.matchAll(/(?:^|`)(?:\$ )?(?:kubectl )?podseidon ([a-z][^`\n#>]*)/gm)].map(([, call = ""]) =>
+  return [...text.matchAll(/(?:^|`)(?:\$ )?(?:kubectl )?podseidon ([a-z][^`\n#>|]*)/gm)].map(([, call = ""]) =>
     (call.match(/"[^"]*"|'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll(/["']/g, "")),
   );
 }
