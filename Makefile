@@ -53,7 +53,7 @@ chart: $(SETUP) ## Lint and render manifests/chart with helm, beside kustomize's
 build: $(SETUP) ## Build dist/podseidon, one file that runs without node_modules
 	@$(NODE) scripts/build.ts
 
-image: dist/podseidon ## Assemble the image from pinned Debian packages (needs apt, or ARGS="--debs FOLDER")
+image: dist/podseidon ## Assemble the image from pinned Debian packages (needs apt; ARGS="--architecture arm64")
 	$(call run,scripts/image/main.ts)
 
 e2e: dist/podseidon ## Test dist/podseidon on real API servers, and the double beside one; ARGS="--case=TEXT --keep"

@@ -2,7 +2,9 @@
 // pinned Node; inject the bundle, with its code cache. Two builds of one commit on one kind of machine have the same
 // bytes. Reasons and measurements: docs/decisions/0001-toolchain.md.
 //
-//   node scripts/n.mjs scripts/build.ts [FOLDER]      the folder is emptied first; default: dist
+//   node scripts/n.mjs scripts/build.ts [FOLDER] [--architecture amd64|arm64]
+//
+// The folder is emptied first (default: dist). Another architecture than this machine's is for its image.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -15,17 +17,24 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
+import { parseArgs } from "node:util";
 import { pageFiles } from "../src/commands/dashboard/page-files.ts";
 import { bundle, filesInBundle } from "./sea/bundle.ts";
+import { architectures, foreignNode, ownArchitecture } from "./sea/foreign-node.ts";
 import { describeLicences } from "./sea/licences.ts";
-import { billOfMaterials } from "./sea/sbom.ts";
+import { billOfMaterials, withNodeOf } from "./sea/sbom.ts";
 
 const root = path.join(import.meta.dirname, "..");
-const dist = path.resolve(root, process.argv[2] ?? "dist");
+const { values, positionals } = parseArgs({
+  options: { architecture: { type: "string", default: ownArchitecture } },
+  allowPositionals: true,
+});
+const architecture = architectures.find((one) => one === values.architecture);
+const dist = path.resolve(root, positionals[0] ?? "dist");
 const entry = "src/main.ts";
 const assetFolder = "assets";
-/** Each step takes seconds; the limit only ends one that hangs. */
-const stepTimeoutMs = 120_000;
+/** Each step takes seconds on a quiet machine; the limit only ends one that hangs. */
+const stepTimeoutMs = 600_000;
 
 function readCommit(): string {
   const git = (...args: string[]): string | undefined => {
@@ -38,12 +47,16 @@ function readCommit(): string {
 }
 
 /**
- * Copies the Node that runs this script and strips its symbols, which saves 34 MB. Stripping after the injection would
- * break the executable.
+ * Copies a Node and strips its symbols, which saves 34 MB. Stripping after the injection would break the executable.
+ * Debian's strip knows the files of its own architecture alone, so a foreign Node keeps them.
  */
-function copyNode(to: string): void {
-  copyFileSync(process.execPath, to);
+function copyNode(from: string, to: string): void {
+  copyFileSync(from, to);
   chmodSync(to, 0o755);
+  if (from !== process.execPath) {
+    console.log("build: strip is for this machine's own architecture: the executable keeps its symbols");
+    return;
+  }
   const stripped = spawnSync("strip", [to], { encoding: "utf8", timeout: stepTimeoutMs });
   if (stripped.error !== undefined)
     console.log("build: strip (binutils) is not installed: the executable keeps 34 MB of symbols");
@@ -63,7 +76,7 @@ function copyAssets(): Record<string, string> {
 }
 
 /** All names are relative to `dist`: they are part of the executable, which must not depend on where it is built. */
-function inject(main: string, executable: string, output: string): void {
+function inject(main: string, executable: string, output: string, isForeign: boolean): void {
   const config = "sea.json";
   writeFileSync(
     path.join(dist, config),
@@ -75,7 +88,7 @@ function inject(main: string, executable: string, output: string): void {
       assets: copyAssets(),
       disableExperimentalSEAWarning: true,
       useSnapshot: false, // node:http cannot be in a snapshot
-      useCodeCache: true, // saves 35 ms and 10 MB at each start
+      useCodeCache: !isForeign, // saves 35 ms and 10 MB at each start; only the same V8 can make it
       execArgv: ["--disable-sigusr1"], // nobody opens a debugger's port by a signal
       execArgvExtension: "env", // honors NODE_OPTIONS, for the heap limit and diagnosis
     }),
@@ -87,19 +100,26 @@ function inject(main: string, executable: string, output: string): void {
 }
 
 async function build(): Promise<void> {
+  if (architecture === undefined)
+    throw new Error(`--architecture ${values.architecture}: expected one of ${architectures.join(", ")}`);
   const startMs = performance.now();
   const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as { version: string };
   const commit = readCommit();
   rmSync(dist, { recursive: true, force: true });
-  mkdirSync(dist);
+  mkdirSync(dist, { recursive: true });
+  const isForeign = architecture !== ownArchitecture;
+  const nodeCache = path.join(root, "node_modules/.cache/node");
+  const nodeBinary = isForeign ? foreignNode(root, architecture, nodeCache) : process.execPath;
   const [main, node, output] = ["podseidon.mjs", "node", "podseidon"] as const;
 
   const metafile = await bundle(root, entry, path.join(dist, main), { commit });
-  const licences = describeLicences(root, filesInBundle(metafile), process.execPath);
+  const licences = describeLicences(root, filesInBundle(metafile), nodeBinary);
   writeFileSync(path.join(dist, "THIRD-PARTY-LICENSES.txt"), licences);
-  writeFileSync(path.join(dist, "sbom.cdx.json"), billOfMaterials(root));
-  copyNode(path.join(dist, node));
-  inject(main, node, output);
+  const bill = billOfMaterials(root);
+  const lockFile = readFileSync(path.join(root, "package-lock.json"), "utf8");
+  writeFileSync(path.join(dist, "sbom.cdx.json"), isForeign ? withNodeOf(bill, architecture, lockFile) : bill);
+  copyNode(nodeBinary, path.join(dist, node));
+  inject(main, node, output, isForeign);
   for (const intermediate of [main, node, "sea.json", assetFolder])
     rmSync(path.join(dist, intermediate), { recursive: true });
   // By this name kubectl finds its plug-ins: `kubectl podseidon status`.
@@ -107,7 +127,8 @@ async function build(): Promise<void> {
 
   const took = ((performance.now() - startMs) / 1000).toFixed(1);
   const size = (statSync(path.join(dist, output)).size / 1e6).toFixed(1);
-  console.log(`dist/podseidon: ${version} (${commit}), Node ${process.version}, ${size} MB, built in ${took} s`);
+  const built = path.relative(root, path.join(dist, output));
+  console.log(`${built}: ${version} (${commit}), Node ${process.version}, ${size} MB, built in ${took} s`);
 }
 
 await build();

@@ -17,8 +17,9 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { etcFiles } from "../image-root.ts";
+import { type Architecture } from "../sea/foreign-node.ts";
 import { type DebianComponent, imageBill } from "./bill.ts";
-import { type Architecture, type Pins } from "./pins.ts";
+import { type Pins } from "./pins.ts";
 
 export interface Assembly {
   readonly architecture: Architecture;

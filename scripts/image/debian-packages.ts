@@ -13,7 +13,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { type Architecture, architectures, type Pin, type Pins } from "./pins.ts";
+import { type Architecture, architectures } from "../sea/foreign-node.ts";
+import { type Pin, type Pins } from "./pins.ts";
 
 /** Lists of packages are 25 MB; the limit only ends a mirror that hangs. */
 const aptTimeoutMs = 540_000;

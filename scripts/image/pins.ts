@@ -4,9 +4,7 @@
 // authorities and time zones.
 import { readFileSync } from "node:fs";
 import path from "node:path";
-
-export const architectures = ["amd64", "arm64"] as const;
-export type Architecture = (typeof architectures)[number];
+import { type Architecture, architectures } from "../sea/foreign-node.ts";
 
 export interface Pin {
   readonly version: string;

@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { type Architecture, lockedPackage, nodePackages } from "./foreign-node.ts";
 
 /** The fields of a CycloneDX document that differ between two builds of one commit, or between two checkouts. */
 interface BillOfMaterials {
@@ -38,5 +39,28 @@ export function normalized(document: string, name: string): string {
   delete bill.serialNumber;
   delete bill.metadata.timestamp;
   bill.metadata.component.name = name;
+  return `${JSON.stringify(bill, null, 2)}\n`;
+}
+
+interface Component {
+  "bom-ref": string;
+  readonly name: string;
+  version: string;
+  purl: string;
+  hashes: object[];
+}
+
+/**
+ * The same document for an executable with another architecture's Node: instead of the installed package of Node it
+ * names that of `architecture`, as package-lock.json (`lockFile`) has it.
+ */
+export function withNodeOf(document: string, architecture: Architecture, lockFile: string): string {
+  const { name, version, integrity } = lockedPackage(lockFile, nodePackages[architecture]);
+  const known = /"node(?:-bin)?-(?:linux|darwin)-(?:x64|arm64)@[^"]+"/g;
+  const bill = JSON.parse(document.replaceAll(known, `"${name}@${version}"`)) as { components: Component[] };
+  const node = bill.components.find((component) => component["bom-ref"] === `${name}@${version}`);
+  if (node === undefined) throw new Error("the bill of materials does not have Node's npm package");
+  const content = Buffer.from(integrity.slice("sha512-".length), "base64").toString("hex");
+  Object.assign(node, { name, version, purl: `pkg:npm/${name}@${version}`, hashes: [{ alg: "SHA-512", content }] });
   return `${JSON.stringify(bill, null, 2)}\n`;
 }
