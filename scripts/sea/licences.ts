@@ -35,7 +35,7 @@ function describePackage(root: string, packagePath: string, inputs: readonly str
     .filter((name) => licenceFile.test(name))
     .map((name) => readFileSync(path.join(folder, name), "utf8").trim());
   const { name = path.basename(folder), version = "", license = "see below" } = manifest;
-  const title = `${name} ${version} (${license})`;
+  const title = `${name} ${version} (${license.replace(/^\((.*)\)$/, "$1")})`;
   if (texts.length === 0) {
     const files = inputs.filter((file) => packageFolder.exec(file)?.[0] === packagePath);
     texts.push(...textsInFiles(root, files, license));
@@ -46,23 +46,22 @@ function describePackage(root: string, packagePath: string, inputs: readonly str
 
 /**
  * Name, version and licence text of each package with a file in the bundle, and of Node. `inputs` are the files of the
- * bundle, relative to `root`; `nodeBinary` is the Node that runs it. Throws an Error that names a package without
- * a text.
+ * bundle, relative to `root`; `nodeBinary` is the Node that runs it. Throws an Error that names the package, or Node,
+ * that comes without a text.
  */
 export function describeLicences(root: string, inputs: readonly string[], nodeBinary: string): string {
   const folders = new Set(inputs.flatMap((file) => packageFolder.exec(file)?.[0] ?? []));
   // A release of Node has its licence, with those of all that it contains, beside bin/.
   const nodeLicence = path.join(path.dirname(nodeBinary), "..", "LICENSE");
   const title = `Node.js ${process.version}`;
-  const node = existsSync(nodeLicence)
-    ? [`${title}\n${"-".repeat(title.length)}\n\n${readFileSync(nodeLicence, "utf8").trim()}`]
-    : [];
+  if (!existsSync(nodeLicence)) throw new Error(`${title} comes without the text of its licence, ${nodeLicence}`);
+  const node = `${title}\n${"-".repeat(title.length)}\n\n${readFileSync(nodeLicence, "utf8").trim()}`;
   const packages = Array.from(folders).toSorted();
   return (
     [
       "Podseidon is licensed under the Apache License 2.0. Its executable contains the following works of others.",
       ...packages.map((folder) => describePackage(root, folder, inputs)),
-      ...node,
+      node,
     ].join("\n\n\n") + "\n"
   );
 }

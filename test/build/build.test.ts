@@ -99,16 +99,18 @@ test("each bundled package and Node itself come with their licence text", () => 
   assert.deepEqual(silent, []);
 });
 
-test("a package without a file for its licence comes with what its files say, or is an error that names it", () => {
+test("a package without a file for its licence comes with what its files say, or is an error; so is Node without", () => {
   const make = (source: string): (() => string) => {
     const made = path.join(folder, "node_modules/some");
     mkdirSync(made, { recursive: true });
     writeFileSync(path.join(made, "package.json"), '{"name":"some","version":"1.2.3","license":"BSD-3-Clause"}');
     writeFileSync(path.join(made, "index.js"), source);
-    return () => describeLicences(folder, ["node_modules/some/index.js"], path.join(folder, "bin/node"));
+    return () => describeLicences(folder, ["node_modules/some/index.js"], process.execPath);
   };
   assert.match(make("// Copyright 2001 Somebody\n// as is\nrun();\n")(), /^Copyright 2001 Somebody\nas is$/m);
   assert.match(make("/*!\n * Copyright 2001 Somebody\n */\nrun();\n")(), /^Copyright 2001 Somebody$/m);
+  const withoutNodes = (): string => describeLicences(folder, [], path.join(folder, "bin/node"));
+  assert.throws(withoutNodes, /Node\.js v\d+\.\d+\.\d+ comes without the text of its licence/);
   assert.throws(make("run();\n"), /some 1\.2\.3 \(BSD-3-Clause\) comes without the text of its licence/);
 });
 
