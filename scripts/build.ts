@@ -46,21 +46,20 @@ function readCommit(): string {
   return git("status", "--porcelain", "--untracked-files=no") === "" ? commit : `${commit}-dirty`;
 }
 
+/** Strips files of another architecture, by Debian's packages binutils-ARCHITECTURE. */
+const foreignStrips = { amd64: "x86_64-linux-gnu-strip", arm64: "aarch64-linux-gnu-strip" } as const;
+
 /**
  * Copies a Node and strips its symbols, which saves 34 MB. Stripping after the injection would break the executable.
- * Debian's strip knows the files of its own architecture alone, so a foreign Node keeps them.
+ * Debian's `strip` knows the files of its own architecture alone.
  */
-function copyNode(from: string, to: string): void {
+function copyNode(from: string, to: string, strip: string): void {
   copyFileSync(from, to);
   chmodSync(to, 0o755);
-  if (from !== process.execPath) {
-    console.log("build: strip is for this machine's own architecture: the executable keeps its symbols");
-    return;
-  }
-  const stripped = spawnSync("strip", [to], { encoding: "utf8", timeout: stepTimeoutMs });
+  const stripped = spawnSync(strip, [to], { encoding: "utf8", timeout: stepTimeoutMs });
   if (stripped.error !== undefined)
-    console.log("build: strip (binutils) is not installed: the executable keeps 34 MB of symbols");
-  else if (stripped.status !== 0) throw new Error(`strip: ${stripped.stderr}`);
+    console.log(`build: ${strip} (binutils) is not installed: the executable keeps 34 MB of symbols`);
+  else if (stripped.status !== 0) throw new Error(`${strip}: ${stripped.stderr}`);
 }
 
 /** The files of the dashboard's page, by the names under which the program asks for them. */
@@ -118,7 +117,7 @@ async function build(): Promise<void> {
   const bill = billOfMaterials(root);
   const lockFile = readFileSync(path.join(root, "package-lock.json"), "utf8");
   writeFileSync(path.join(dist, "sbom.cdx.json"), isForeign ? withNodeOf(bill, architecture, lockFile) : bill);
-  copyNode(nodeBinary, path.join(dist, node));
+  copyNode(nodeBinary, path.join(dist, node), isForeign ? foreignStrips[architecture] : "strip");
   inject(main, node, output, isForeign);
   for (const intermediate of [main, node, "sea.json", assetFolder])
     rmSync(path.join(dist, intermediate), { recursive: true });
