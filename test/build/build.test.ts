@@ -99,7 +99,7 @@ test("each bundled package and Node itself come with their licence text", () => 
   assert.deepEqual(silent, []);
 });
 
-test("a package without a file for its licence comes with what its files say, or is an error; so is Node without", () => {
+test("a package without a file for its licence comes with what its files say, or is an error; Node as well", () => {
   const make = (source: string): (() => string) => {
     const made = path.join(folder, "node_modules/some");
     mkdirSync(made, { recursive: true });

@@ -1,6 +1,7 @@
 /** Runs the assembled image root the way a container engine would, for `make e2e`: see runInChroot. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { type Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ImageRoot } from "../../scripts/image-root.ts";
 
@@ -75,12 +76,24 @@ export async function runInChroot(options: ChrootRunOptions): Promise<ChrootRun>
     env: { PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/", ...facts.env, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  return followRun(child, options, (signal) => signalInside(child, signal));
+}
+
+/**
+ * Follows what was started for a container to its end, as ChrootRunOptions says. `signalContainer` sends a signal to
+ * the container's process, and none where that has ended.
+ */
+export async function followRun(
+  child: ChildProcessByStdio<null, Readable, Readable>,
+  { readyUrl, timeoutMs }: Pick<ChrootRunOptions, "readyUrl" | "timeoutMs">,
+  signalContainer: (signal: "SIGTERM" | "SIGKILL") => void,
+): Promise<ChrootRun> {
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
   // Whatever ends this process ends the one inside, which would outlive it.
-  const killInside = (): void => signalInside(child, "SIGKILL");
+  const killInside = (): void => signalContainer("SIGKILL");
   process.once("exit", killInside);
-  const timeout = setTimeout(killInside, options.timeoutMs);
+  const timeout = setTimeout(killInside, timeoutMs);
   const exit = new Promise<number | null>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code) => resolve(code));
@@ -88,12 +101,12 @@ export async function runInChroot(options: ChrootRunOptions): Promise<ChrootRun>
   // Waited for below; this only keeps an early failure from counting as unhandled while readiness is polled.
   exit.catch(() => undefined);
   let becameReady = false;
-  if (options.readyUrl !== undefined) {
+  if (readyUrl !== undefined) {
     while (!becameReady && child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
       await delay(pollMs);
-      becameReady = await answers(options.readyUrl);
+      becameReady = await answers(readyUrl);
     }
-    if (becameReady) signalInside(child, "SIGTERM");
+    if (becameReady) signalContainer("SIGTERM");
   }
   try {
     const code = await exit;

