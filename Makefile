@@ -35,7 +35,7 @@ demo: $(SETUP) ## Show a disaster in three clusters with and without Podseidon (
 playground: $(SETUP) ## A guarded fleet for your own kubectl, without a cluster, until Ctrl-C
 	$(call run,scripts/playground/main.ts)
 
-test: $(SETUP) ## Run the tests (about 3 minutes); TESTS="test/unit/webhook/**/*.test.ts" runs only some
+test: $(SETUP) ## Run the tests (13 minutes on two cores); TESTS="test/unit/webhook/**/*.test.ts" runs only some
 	$(call test,$(or $(TESTS),$(ALL_TESTS)))
 
 test-long: $(SETUP) ## Run the tests that take too long for make test (1 minute); .ci/run runs them
