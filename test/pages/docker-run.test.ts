@@ -5,26 +5,9 @@ import path from "node:path";
 import { test } from "node:test";
 import { readDockerfile } from "../../scripts/image-root.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { allCommandBlocks } from "./command-blocks.ts";
+import { roleRuns } from "./docker-runs.ts";
 
 const dockerfile = readFileSync(path.join(import.meta.dirname, "../../Dockerfile"), "utf8");
-
-interface DockerRun {
-  readonly file: string;
-  /** Behind the name of the image. */
-  readonly argv: readonly string[];
-}
-
-/** All `docker run` of the pages that start a role. */
-function roleRuns(): readonly DockerRun[] {
-  return allCommandBlocks().flatMap(({ file, text }) => {
-    const commands = text.replaceAll(/\s*\\\n\s*/g, " ").split("\n");
-    return commands.flatMap((command) => {
-      const [, args] = /^docker run .* podseidon(?::\S+)? (--role=.*)$/.exec(command) ?? [];
-      return args === undefined ? [] : [{ file, argv: args.split(/\s+/) }];
-    });
-  });
-}
 
 test("every role that a page starts by docker run gets arguments that it accepts", () => {
   const runs = roleRuns();

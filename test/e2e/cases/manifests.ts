@@ -22,6 +22,7 @@ import { certificateRotationCases } from "./certificate-rotation.ts";
 import { crdValidationCases } from "./crd-validation.ts";
 import { engineCases } from "./engine.ts";
 import { foreignImageCases } from "./foreign-image.ts";
+import { localClusterCases } from "./local-clusters.ts";
 import { packagingCases } from "./packaging.ts";
 
 const second = 1_000;
@@ -77,6 +78,7 @@ export const manifestCases: readonly E2eCase[] = [
   ...packagingCases,
   ...engineCases,
   ...foreignImageCases,
+  ...localClusterCases,
 ];
 
 async function singleCluster(context: CaseContext): Promise<Figures> {
