@@ -8,4 +8,10 @@
  * - submission.ts: one request until it settles.
  */
 export { createRetryBatch } from "./retry-batch.ts";
-export { type ExecuteOutcome, type RetryBatch, type RetryBatchObserver, type SubmitOutcome } from "./types.ts";
+export {
+  type ExecuteOutcome,
+  type Gathering,
+  type RetryBatch,
+  type RetryBatchObserver,
+  type SubmitOutcome,
+} from "./types.ts";

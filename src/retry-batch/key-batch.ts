@@ -5,15 +5,23 @@
  * - executing: one execution runs. Afterwards it is scheduled again if requests wait, else it ends.
  */
 import { assert, assertNever } from "../util/assert.ts";
-import { later, laterOf, longAgo, type MonotonicMs, type Timer } from "../util/clock.ts";
+import { earlierOf, later, laterOf, longAgo, type MonotonicMs, type Timer } from "../util/clock.ts";
 import { isGone, Submission } from "./submission.ts";
-import { type ExecuteOutcome, type RetryBatchOptions, type SubmitOptions, type SubmitOutcome } from "./types.ts";
+import {
+  type ExecuteOutcome,
+  type Gathering,
+  type RetryBatchOptions,
+  type SubmitOptions,
+  type SubmitOutcome,
+} from "./types.ts";
 
 /**
  * Executions that one request may take part in before it fails. Only a guard for requests without a deadline: at 100
  * ms, the shortest usual delay between retries, this is 40 s, longer than the API server lets a deletion live (34 s).
  */
 export const attemptsMax = 400;
+
+const noGathering: Gathering = { quietMs: 0, mostMs: 0 };
 
 /** Those with a turn in the order of their turns, then the newest. */
 function inOrder<Request, Result, Key>(
@@ -33,7 +41,11 @@ export class KeyBatch<Request, Result, Key> {
   #unsettledCount = 0;
   /** While scheduled: when the next execution starts, as far as the pace allows it. */
   #notBeforeMs: MonotonicMs = longAgo;
-  /** While scheduled: when the next execution starts. */
+  #gathering = noGathering;
+  /** While scheduled: until when it gathers at most. */
+  #gatherUntilMs: MonotonicMs = longAgo;
+  #newestMs: MonotonicMs = longAgo;
+  /** While scheduled: when the next execution starts, unless more requests come. */
   #dueMs: MonotonicMs = longAgo;
   /** Set while scheduled, undefined while executing. */
   #timer: Timer | undefined;
@@ -52,7 +64,8 @@ export class KeyBatch<Request, Result, Key> {
     this.#key = key;
     this.#options = options;
     this.#onEnd = onEnd;
-    this.#schedule(firstDelayMs);
+    this.#newestMs = options.clock.monotonicMs();
+    this.#schedule(firstDelayMs, options.gathering?.(key));
   }
 
   /** Accepted requests that have not settled, the executing ones included. */
@@ -67,6 +80,7 @@ export class KeyBatch<Request, Result, Key> {
     const submission = new Submission({ key: this.#key, request, sequence, options, clock, observer, leave });
     this.#waiting.add(submission);
     this.#unsettledCount++;
+    this.#newestMs = clock.monotonicMs();
     return submission.outcome;
   }
 
@@ -94,8 +108,10 @@ export class KeyBatch<Request, Result, Key> {
     this.#arm();
   }
 
-  #schedule(delayMs: number): void {
+  #schedule(delayMs: number, gathering = noGathering): void {
     this.#notBeforeMs = later(this.#options.clock.monotonicMs(), delayMs);
+    this.#gathering = gathering;
+    this.#gatherUntilMs = later(this.#notBeforeMs, gathering.mostMs);
     this.#arm();
   }
 
@@ -103,13 +119,28 @@ export class KeyBatch<Request, Result, Key> {
   #arm(): void {
     const { clock } = this.#options;
     this.#dueMs = this.#paced();
-    this.#timer = clock.setTimer(this.#dueMs - clock.monotonicMs(), () => this.#begin());
+    this.#timer = clock.setTimer(this.#dueMs - clock.monotonicMs(), () => this.#fire());
+  }
+
+  /** A timer for each request would cost more than to look again when the one of the last look fires. */
+  #fire(): void {
+    const { clock } = this.#options;
+    const gatheredMs = this.#gathered();
+    if (gatheredMs <= clock.monotonicMs()) return this.#begin();
+    this.#dueMs = gatheredMs;
+    this.#timer = clock.setTimer(gatheredMs - clock.monotonicMs(), () => this.#fire());
+  }
+
+  #gathered(): MonotonicMs {
+    if (this.#waiting.size >= this.#options.batchSizeMax) return longAgo;
+    return earlierOf(this.#gatherUntilMs, later(this.#newestMs, this.#gathering.quietMs))!;
   }
 
   /** When the next execution may start. */
   #paced(): MonotonicMs {
     const { clock, nextBatchDelayMs } = this.#options;
-    return laterOf(this.#notBeforeMs, later(clock.monotonicMs(), nextBatchDelayMs?.(this.#key) ?? 0));
+    const pacedMs = laterOf(this.#notBeforeMs, later(clock.monotonicMs(), nextBatchDelayMs?.(this.#key) ?? 0));
+    return laterOf(pacedMs, this.#gathered());
   }
 
   #begin(): void {
@@ -141,7 +172,8 @@ export class KeyBatch<Request, Result, Key> {
     }
     if (outcome.kind !== "retry") this.#closeBatch();
     if (this.#waiting.size === 0) this.#end();
-    else this.#schedule(outcome.kind === "retry" ? outcome.delayMs : 0);
+    else if (outcome.kind === "retry") this.#schedule(outcome.delayMs);
+    else this.#schedule(0, this.#options.gathering?.(this.#key));
   }
 
   async #outcomeOf(requests: readonly Request[]): Promise<ExecuteOutcome<Result>> {

@@ -41,6 +41,12 @@ export interface RetryBatch<Request, Result, Key = string> {
   drain(): Promise<void>;
 }
 
+/** A batch starts when no request has come for `quietMs`, or `mostMs` after it could have started. */
+export interface Gathering {
+  readonly quietMs: number;
+  readonly mostMs: number;
+}
+
 export interface RetryBatchOptions<Request, Result, Key = string> {
   readonly clock: Clock;
   /**
@@ -63,6 +69,8 @@ export interface RetryBatchOptions<Request, Result, Key = string> {
    * when the one before it has ended, and on `hasten`. Default: no pace.
    */
   readonly nextBatchDelayMs?: (key: Key) => number;
+  /** How long the next batch of `key` waits for more requests. A retry does not. Default: not at all. */
+  readonly gathering?: (key: Key) => Gathering;
   readonly observer?: RetryBatchObserver<Key>;
 }
 

@@ -22,6 +22,7 @@ import { RealCore } from "./real-core.ts";
 import { measureReviews } from "./reviews.ts";
 import { type Row, rowText } from "./row.ts";
 import { measureTransport } from "./transport.ts";
+import { measureWaves } from "./waves.ts";
 import { measureWorkloads } from "./workloads.ts";
 
 type Say = (line: string) => void;
@@ -36,6 +37,7 @@ const turnsDefault = 3;
 const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
   indexes: (say) => [...measureIndexes(say), ...measureIndexSizes(say)],
   fresh: measureFreshCounts,
+  waves: measureWaves,
   reviews: measureReviews,
   transport: measureTransport,
   pods: measurePodLists,

@@ -7,6 +7,7 @@ import { type Reservation, type Verdict } from "../../accounting/reserve/reserva
 import { type ObjectKey, type ProtectorID, protectorID } from "../../api/object-key.ts";
 import { type ResourceVersion } from "../../api/resource-version.ts";
 import { type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { type Gathering } from "../../retry-batch/index.ts";
 import { assert } from "../../util/assert.ts";
 import { type MonotonicMs } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
@@ -18,7 +19,7 @@ import { NewestState } from "./newest-state.ts";
 import { type CountsInForce, judge, type ProtectorView, withStatus } from "./protector-view.ts";
 import { remadeSettleMs, type Tombstone } from "./tombstone.ts";
 import { idlePace } from "./write-pace.ts";
-import { WriteTurn } from "./write-turn.ts";
+import { noGathering, WriteTurn } from "./write-turn.ts";
 
 /** An invalid PodProtector, in its newest state. */
 export interface Unusable {
@@ -45,7 +46,7 @@ export class Protector {
   #remade: { readonly formerUID: string; readonly sinceMs: MonotonicMs } | undefined;
   /** Its selector was edited, and some counts were there before. */
   #editedBack: EditedBack | undefined;
-  /** From the first own write on. */
+  /** From the first deletion on that is to be recorded. */
   #turn: WriteTurn | undefined;
   readonly #pace = idlePace();
   /** From the first admission in a cell that a Go aggregator counts on. */
@@ -225,6 +226,18 @@ export class Protector {
     return Math.max(this.core.pace.delayMs(this.#pace), this.#turn?.delayMs() ?? 0);
   }
 
+  /** Deletions are to be recorded in it: from now on the writes of others are counted. */
+  joinTurns(): void {
+    const { view } = this;
+    if (view === undefined) return;
+    this.#turn ??= new WriteTurn(this.core.clock, view.resourceVersion, view.protector.status?.cells ?? []);
+  }
+
+  /** How long a batch waits for more deletions. */
+  gathering(): Gathering {
+    return this.#turn?.gathering() ?? noGathering;
+  }
+
   /** A write of this size was, or may have been, stored. */
   charge(bytes: number): void {
     this.core.pace.wrote(this.#pace, bytes);
@@ -238,8 +251,8 @@ export class Protector {
       this.#state.wrote(view);
       this.#observe(before);
     }
-    this.#turn ??= new WriteTurn(this.core.clock, view.resourceVersion, durationMs);
-    this.#turn.wrote(view.resourceVersion, durationMs, size);
+    this.joinTurns();
+    this.#turn?.wrote(view.resourceVersion, durationMs, size);
   }
 
   /** A write has recorded the deletion of these pods. */

@@ -61,6 +61,7 @@ export class Reservations {
         return outcome;
       },
       nextBatchDelayMs: (protector) => protector.writeDelayMs(),
+      gathering: (protector) => protector.gathering(),
       coldStartDelayMs,
       batchSizeMax,
       queuedPerKeyMax,
@@ -76,6 +77,7 @@ export class Reservations {
     { deadlineMonotonicMs, signal, turn }: Patience,
   ): Promise<SubmitOutcome<ReservationResult>> {
     protector.hold();
+    protector.joinTurns();
     try {
       return await this.#batch.submit(protector, deletion, {
         deadlineMonotonicMs,

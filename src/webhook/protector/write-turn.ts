@@ -8,11 +8,12 @@
  * - A peer that has nothing to write is passed over: a replica that is n places behind in the ring waits n slots after
  *   the last write that it saw.
  * - A replica that met a conflict was overtaken by a write that it had not seen yet. It waits for the watch to show
- *   that write, so that it need not ask for it, and tries again at once: a replica that the others do not count among
- *   their peers yet wins soon, and then they do.
- * - After a batch of several deletions the object rests for as long as the write took: more join the next batch, and
- *   the others get between. On a real API server that halves the writes of one hot PodProtector and makes its reviews
- *   faster, because what a write costs hardly depends on the batch.
+ *   that write, unless it has by now, so that it need not ask for it. Then it tries again, a moment before those whose
+ *   turn it is: a replica that the others do not count among their peers yet wins soon, and then they do.
+ * - A replica counts from the first deletion that it wants to record on, so that the winner of the first race and its
+ *   loser know of each other with their first writes.
+ * - After a batch of several deletions the next one gathers until nothing new has come for some milliseconds, but no
+ *   longer than a write takes: what a write costs hardly depends on the batch, and the others get between.
  * - An aggregator writes in its own time, at most ten times a second, and is no peer. It is known by the counts that
  *   change with each of its writes.
  *
@@ -21,6 +22,7 @@
  */
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { type Gathering } from "../../retry-batch/index.ts";
 import { type Clock, later, longAgo, type MonotonicMs } from "../../util/clock.ts";
 
 /** With more peers each would wait for a second and longer; beyond that a conflict is cheaper. */
@@ -40,9 +42,21 @@ const slotsPerWrite = 4;
 const slotsPerLag = 2;
 const slotMsMin = 10;
 const slotMsMax = 100;
-/** An API server that is slow for another reason does not get faster by longer rests. */
-const restMsMax = 50;
-/** The turns of this replica at one object, from its first own write on. */
+/**
+ * Whoever met a conflict begins so much sooner after the write of another than those whose turn it is. Without that,
+ * one that the others do not count yet can lose every race.
+ */
+const precedenceMs = 0.5;
+/** Before the first own write shows how long one takes. */
+const firstWriteMs = 10;
+/** The callers of a batch come back one after the other, each after what a review costs the webhook. */
+const quietMs = 3;
+/** An API server that is slow for another reason does not get faster by longer waits. */
+const gatherMsMax = 50;
+/** A lone review waits for nobody. */
+export const noGathering: Gathering = { quietMs: 0, mostMs: 0 };
+
+/** The turns of this replica at one object, from the first deletion on that it wants to record. */
 export class WriteTurn {
   readonly #clock: Clock;
   /** Version of the last own write. */
@@ -56,24 +70,29 @@ export class WriteTurn {
   #peers = 0;
   /** The last write of a peer or of this replica, as far as it is known. */
   #lastAt: MonotonicMs = longAgo;
+  /** It met a conflict since its last own write. */
+  #hasLost = false;
   /** After a conflict: how long to wait at most for the watch to show what was written instead. */
   #overtakenUntil: MonotonicMs = longAgo;
   /** Duration of an own write, on average. */
-  #writeMs: number;
+  #writeMs = firstWriteMs;
+  #hasWritten = false;
+  /** The last version that the watch has delivered. */
+  #watched: ResourceVersion | undefined;
   /** How much later the watch shows an own write than the answer does, on average. */
   #lagMs = 0;
   /** When the answer to the last own write came. */
   #answeredAt: MonotonicMs = longAgo;
-  /** The object rests until then. */
-  #restUntil: MonotonicMs = longAgo;
+  /** Deletions of the last own write. */
+  #size = 1;
   /** The counts of the last state that the watch has delivered, as a text. */
   #counts: string | undefined;
 
-  /** The first own write was accepted as this version; `wrote` is called for it as for the others. */
-  constructor(clock: Clock, version: ResourceVersion, durationMs: number) {
+  /** The state that is known when this replica first wants to write. */
+  constructor(clock: Clock, version: ResourceVersion, cells: readonly CellStatus[]) {
     this.#clock = clock;
     this.#own = version;
-    this.#writeMs = durationMs;
+    this.#counts = countsOf(cells);
   }
 
   /** Milliseconds until it is this replica's turn to write, if the others do nothing. */
@@ -81,8 +100,19 @@ export class WriteTurn {
     const now = this.#clock.monotonicMs();
     const placesBehind = Math.ceil(this.#peers - ignoredShare) - this.#later.length;
     const slotMs = Math.min(slotMsMax, Math.max(slotMsMin, this.#writeMs * slotsPerWrite + this.#lagMs * slotsPerLag));
-    const turn = placesBehind <= 0 ? this.#overtakenUntil : later(this.#lastAt, placesBehind * slotMs);
-    return Math.max(0, turn - now, this.#restUntil - now);
+    const turn = placesBehind > 0 ? later(this.#lastAt, placesBehind * slotMs) : this.#soonest();
+    return Math.max(0, turn - now);
+  }
+
+  /** When this replica writes, if nobody comes before it. */
+  #soonest(): MonotonicMs {
+    if (this.#hasLost) return this.#overtakenUntil;
+    return this.#later.length > 0 ? later(this.#lastAt, precedenceMs) : longAgo;
+  }
+
+  /** How long the next batch waits for more deletions. */
+  gathering(): Gathering {
+    return this.#size > 1 ? { quietMs, mostMs: Math.min(gatherMsMax, this.#writeMs) } : noGathering;
   }
 
   /** The watch has delivered this state. Returns true when `delayMs` may have changed. */
@@ -90,6 +120,7 @@ export class WriteTurn {
     const counts = countsOf(cells);
     const isCount = this.#counts !== undefined && this.#counts !== counts;
     this.#counts = counts;
+    this.#watched = version;
     if (this.#own === version) {
       this.#lagMs += (this.#clock.monotonicMs() - this.#answeredAt - this.#lagMs) * newestWeight.more;
       return false;
@@ -108,8 +139,9 @@ export class WriteTurn {
 
   /** A write on top of the version `base` met a conflict. */
   conflicted(base: ResourceVersion): void {
+    this.#hasLost = true;
     this.#lastAt = this.#clock.monotonicMs();
-    const isShown = this.#later.some((version) => compareResourceVersions(version, base) > 0);
+    const isShown = this.#watched !== undefined && compareResourceVersions(this.#watched, base) > 0;
     if (!isShown) this.#overtakenUntil = later(this.#lastAt, this.#writeMs + this.#lagMs);
   }
 
@@ -120,7 +152,9 @@ export class WriteTurn {
     const own = this.#later.includes(version) ? 1 : 0;
     const others = Math.min(peersMax, this.#laterCount - after.length - own + this.#lateCount);
     this.#peers += (others - this.#peers) * (others < this.#peers ? newestWeight.fewer : newestWeight.more);
-    this.#writeMs += (durationMs - this.#writeMs) * newestWeight.more;
+    this.#writeMs = this.#hasWritten ? this.#writeMs + (durationMs - this.#writeMs) * newestWeight.more : durationMs;
+    this.#hasWritten = true;
+    this.#hasLost = false;
     if (own === 1) this.#lagMs -= this.#lagMs * newestWeight.more;
     this.#later = after;
     this.#laterCount = after.length;
@@ -129,7 +163,7 @@ export class WriteTurn {
     this.#lastAt = this.#clock.monotonicMs();
     this.#answeredAt = this.#lastAt;
     this.#overtakenUntil = longAgo;
-    this.#restUntil = size > 1 ? later(this.#lastAt, Math.min(restMsMax, this.#writeMs)) : longAgo;
+    this.#size = size;
   }
 }
 

@@ -305,3 +305,41 @@ test("an execution starts sooner when the pace is asked again and allows it, but
   await clock.advance(1);
   assert.deepEqual(takeExecution().requests, ["b", "a"]);
 });
+
+test("a batch starts when no request has come for a while", async () => {
+  const harness = createHarness({ gathering: () => ({ quietMs: 3, mostMs: 20 }) });
+  harness.submit("a", "1");
+  await harness.clock.advance(2);
+  harness.submit("a", "2");
+  await harness.clock.advance(2);
+  assert.equal(harness.executions.length, 0);
+  await harness.clock.advance(1);
+  assert.deepEqual(harness.takeExecution().requests, ["2", "1"]);
+});
+
+test("a batch that more and more requests join starts after a bound", async () => {
+  const harness = createHarness({ gathering: () => ({ quietMs: 3, mostMs: 20 }) });
+  for (let index = 0; index < 10; index += 1) {
+    harness.submit("a", `${index}`);
+    await harness.clock.advance(2);
+  }
+  assert.equal(harness.takeExecution().startedMs, 20);
+});
+
+test("a batch that is full waits for nobody", async () => {
+  const harness = createHarness({ gathering: () => ({ quietMs: 3, mostMs: 20 }), batchSizeMax: 2 });
+  harness.submit("a", "1");
+  harness.submit("a", "2");
+  harness.submit("a", "3");
+  await harness.clock.advance(3);
+  assert.equal(harness.takeExecution().requests.length, 2);
+});
+
+test("a retry gathers nothing", async () => {
+  const harness = createHarness({ gathering: () => ({ quietMs: 3, mostMs: 20 }) });
+  harness.submit("a", "1");
+  await harness.clock.advance(3);
+  await harness.takeExecution().end({ kind: "retry", delayMs: 0 });
+  await harness.clock.advance(0);
+  assert.equal(harness.takeExecution().startedMs, 3);
+});

@@ -58,7 +58,8 @@ test("where one in force and one in shadow have nothing left, the one in force a
   settled(core, 81);
   const { allowed, elapsedMs, warnings } = await settle(clock, answer);
   assert.equal(allowed, true);
-  assert.ok(elapsedMs <= 120, `${elapsedMs}`);
+  // Half a millisecond for who met a conflict.
+  assert.ok(elapsedMs <= 121, `${elapsedMs}`);
   assert.equal(warnings.length, 1);
   assert.match(warnings[0] ?? "", /^allowed in shadow mode: PodProtector core\/ns\/trial/);
   assert.equal(heldOf(replica, "promised", "admitted"), 1);
@@ -107,7 +108,8 @@ test("a held review goes at once when its PodProtector is put in shadow, and is 
   core.put(inShadow(core.object("ns/web")));
   const { allowed, elapsedMs, audit } = await settle(clock, answer);
   assert.equal(allowed, true);
-  assert.ok(elapsedMs <= 120, `${elapsedMs}`);
+  // Half a millisecond for who met a conflict.
+  assert.ok(elapsedMs <= 121, `${elapsedMs}`);
   assert.equal(audit["shadow"], "1");
   assert.equal(reportedOf(replica, "web"), 1);
   assert.equal(heldOf(replica, "promised", "admitted"), 1);

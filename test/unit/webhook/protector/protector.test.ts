@@ -105,14 +105,16 @@ test("what was admitted without a write is remembered until it is recorded", () 
   assert.deepEqual(protector.unrecorded, []);
 });
 
-test("a PodProtector waits for its own bytes, and rests after a batch of several", () => {
+test("a PodProtector waits for its own bytes, and gathers after a batch of several", () => {
   const { protector } = createProtector();
   const first = roomy(1);
   protector.watched(first);
   assert.equal(protector.delivered("2" as ResourceVersion, []), false, "no turns before the first own write");
   protector.charge(4_000);
   assert.equal(protector.writeDelayMs(), 2);
+  assert.equal(protector.gathering().mostMs, 0);
   protector.wrote(roomy(3), 10, 2);
-  assert.equal(protector.writeDelayMs(), 10);
+  assert.equal(protector.writeDelayMs(), 2);
+  assert.equal(protector.gathering().mostMs, 10);
   assert.equal(protector.delivered("4" as ResourceVersion, []), true);
 });

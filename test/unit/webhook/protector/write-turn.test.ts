@@ -8,6 +8,8 @@ import { createVirtualClock } from "../../../support/virtual-clock.ts";
 const writeMs = 10;
 /** Four times the time of a write. */
 const slotMs = 40;
+/** By how much a turn comes later than another try after a conflict. */
+const precedenceMs = 0.5;
 /** The cells after a write of a webhook: the counts are as before. */
 const peerWrite: readonly CellStatus[] = countedAt("1000");
 
@@ -26,7 +28,7 @@ function version(number: number): ResourceVersion {
  */
 function replica({ peers, rounds = 20 }: { readonly peers: number; readonly rounds?: number }) {
   const clock = createVirtualClock();
-  const turn = new WriteTurn(clock, version(1000), writeMs);
+  const turn = new WriteTurn(clock, version(1000), peerWrite);
   let last = 1000;
   for (let round = 0; round < rounds; round += 1) {
     for (let peer = 0; peer < peers; peer += 1) turn.watched(version(++last), peerWrite);
@@ -37,7 +39,7 @@ function replica({ peers, rounds = 20 }: { readonly peers: number; readonly roun
 
 test("it is always the turn of a replica that is alone", () => {
   assert.equal(replica({ peers: 0 }).delayMs(), 0);
-  assert.equal(new WriteTurn(createVirtualClock(), version(1), writeMs).delayMs(), 0);
+  assert.equal(new WriteTurn(createVirtualClock(), version(1), peerWrite).delayMs(), 0);
 });
 
 test("a turn comes when as many others have written as there are peers", () => {
@@ -46,7 +48,7 @@ test("a turn comes when as many others have written as there are peers", () => {
   assert.equal(turn.watched(version(last + 1), peerWrite), true);
   assert.equal(delayMs(), slotMs);
   turn.watched(version(last + 2), peerWrite);
-  assert.equal(delayMs(), 0);
+  assert.equal(delayMs(), precedenceMs);
 });
 
 test("a peer that writes nothing is passed over, a slot for each place", async () => {
@@ -127,12 +129,12 @@ test("a write of another that the watch delivered before the answer to an earlie
   const { turn, last, delayMs } = replica({ peers: 1 });
   turn.watched(version(last + 2), peerWrite);
   turn.wrote(version(last + 1), writeMs, 1);
-  assert.equal(delayMs(), 0);
+  assert.equal(delayMs(), precedenceMs);
 });
 
 test("no turn is waited for longer than 800 ms, however many write and however slowly", () => {
   const clock = createVirtualClock();
-  const turn = new WriteTurn(clock, version(1050), 60_000);
+  const turn = new WriteTurn(clock, version(1050), peerWrite);
   for (let number = 1; number < 1000; number += 1) {
     if (number % 50 === 0) turn.wrote(version(1000 + number), 60_000, 1);
     else turn.watched(version(1000 + number), peerWrite);
@@ -141,14 +143,37 @@ test("no turn is waited for longer than 800 ms, however many write and however s
   assert.equal(turn.delayMs(), 800);
 });
 
-test("the object rests after a batch of several, as long as the write took and 50 ms at most", async () => {
-  const { clock, turn, last, delayMs } = replica({ peers: 0 });
+test("no write of an aggregator is waited for after a conflict when the watch has shown it", () => {
+  const { turn, last, delayMs } = replica({ peers: 0 });
+  turn.watched(version(last), peerWrite);
+  turn.watched(version(last + 1), countedAt("2000"));
+  turn.conflicted(version(last));
+  assert.equal(delayMs(), 0);
+});
+
+test("after a batch of several the next one gathers until it is quiet, for a write's time and 50 ms at most", () => {
+  const { turn, last } = replica({ peers: 0 });
+  assert.deepEqual(turn.gathering(), { quietMs: 0, mostMs: 0 });
   turn.wrote(version(last + 1), writeMs, 2);
-  assert.equal(delayMs(), writeMs);
-  await clock.advance(writeMs);
-  assert.equal(delayMs(), 0);
-  turn.wrote(version(last + 2), writeMs, 1);
-  assert.equal(delayMs(), 0);
-  turn.wrote(version(last + 3), 1000, 2);
-  assert.equal(delayMs(), 50);
+  assert.deepEqual(turn.gathering(), { quietMs: 3, mostMs: writeMs });
+  for (let own = 2; own < 40; own += 1) turn.wrote(version(last + own), 1000, 2);
+  assert.deepEqual(turn.gathering(), { quietMs: 3, mostMs: 50 });
+  turn.wrote(version(last + 40), writeMs, 1);
+  assert.deepEqual(turn.gathering(), { quietMs: 0, mostMs: 0 });
+});
+
+test("a replica whose first write came after that of another knows of it at once", () => {
+  const turn = new WriteTurn(createVirtualClock(), version(1000), peerWrite);
+  turn.conflicted(version(1000));
+  turn.watched(version(1001), peerWrite);
+  assert.equal(turn.delayMs(), 0);
+  turn.wrote(version(1002), writeMs, 1);
+  assert.equal(turn.delayMs(), slotMs);
+});
+
+test("an aggregator that counts before the first own write is no peer", () => {
+  const turn = new WriteTurn(createVirtualClock(), version(1000), peerWrite);
+  turn.watched(version(1001), countedAt("2000"));
+  turn.wrote(version(1002), writeMs, 1);
+  assert.equal(turn.delayMs(), 0);
 });
