@@ -169,6 +169,7 @@ export class KeyBatch<Request, Result, Key> {
     observer?.onExecute({ key: this.#key, durationMs: clock.monotonicMs() - startedMs, size: batch.length, outcome });
     for (const [index, submission] of batch.entries()) {
       if (!submission.isSettled) this.#apply(outcome, submission, index);
+      else if (outcome.kind === "success") observer?.onUnclaimed?.({ key: this.#key, result: outcome.results[index] });
     }
     if (outcome.kind !== "retry") this.#closeBatch();
     if (this.#waiting.size === 0) this.#end();

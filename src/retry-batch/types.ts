@@ -94,6 +94,8 @@ export interface RetryBatchObserver<Key = string> {
    * A batch has ended with success or an error; measured from its first execution, `attempts` = executions until then.
    */
   onBatch(event: { readonly key: Key; readonly durationMs: number; readonly attempts: number }): void;
+  /** An execution has given a result to a request that had settled before, because its caller was gone. */
+  onUnclaimed?(event: { readonly key: Key; readonly result: unknown }): void;
   /** The number of keys in memory has changed. */
   onInflightKeys(count: number): void;
 }

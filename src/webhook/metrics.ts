@@ -45,6 +45,8 @@ export interface WebhookMetrics {
   wouldRefuse(event: { readonly podprotector: string; readonly operation: string; readonly reason: string }): void;
   /** A best-effort record was not written. */
   recordFailed(error: string): void;
+  /** A deletion was admitted and its quota written, and its caller had left meanwhile. */
+  unclaimed(): void;
   /** A status write was tried: accepted, refused because somebody else wrote first, or anything else. */
   statusWrite(result: StatusWriteResult): void;
   /** The CRD of the core dropped extension fields of a write. */
@@ -139,6 +141,7 @@ export function createWebhookMetrics(metrics: Metrics, cells: Pick<KnownCells, "
     },
     wouldRefuse: (event) => shadowed.inc({ ...event, podprotector: shadowLabel(event.podprotector) }),
     recordFailed: (error) => recordFailed.inc({ error }),
+    unclaimed: createUnclaimedCounter(metrics),
     statusWrite: (result) => statusWrites.inc({ result }),
     pruned: createPrunedCounter(metrics, "webhook"),
     unusableProtector: createUnusableReport(metrics),
@@ -187,6 +190,15 @@ function createUnusableReport(metrics: Metrics): WebhookMetrics["unusableProtect
     const podprotector = label(id);
     if (podprotector !== otherValues) unusable.set({ podprotector }, isUnusable ? 1 : 0);
   };
+}
+
+function createUnclaimedCounter(metrics: Metrics): WebhookMetrics["unclaimed"] {
+  const unclaimed = metrics.counter(
+    "webhook_unclaimed_admission_total",
+    "Deletions that were admitted after their caller had left, so that quota is promised for nothing",
+    [],
+  );
+  return () => unclaimed.inc({});
 }
 
 function createInFlightGauge(metrics: Metrics): WebhookMetrics["readReviewsInFlight"] {

@@ -163,7 +163,7 @@ function createReservations(options: WebhookOptions, metrics: WebhookMetrics): R
     isLastKnownAllowed: options.coreUnavailable.isLastKnownAllowed,
     onLastKnownAdmission: (core) => metrics.lastKnownAdmission(core),
   });
-  return new Reservations({ ...options, writer, observer: metrics.retryBatch });
+  return new Reservations({ ...options, writer, observer: metrics.retryBatch, onUnclaimed: () => metrics.unclaimed() });
 }
 
 /** The PodProtectors of one core, from now on kept by its informer. */

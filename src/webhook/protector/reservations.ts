@@ -22,6 +22,8 @@ export interface ReservationsOptions {
   /** Wait before the first batch of an idle PodProtector. */
   readonly coldStartDelayMs: number;
   readonly observer: RetryBatchObserver<unknown>;
+  /** A deletion was admitted and its quota written, and its caller had left meanwhile. Called for each. */
+  readonly onUnclaimed: () => void;
 }
 
 /** Until when a reservation is waited for. */
@@ -51,7 +53,7 @@ export class Reservations {
   readonly #draining = new AbortController();
 
   constructor(options: ReservationsOptions) {
-    const { clock, coldStartDelayMs, observer } = options;
+    const { clock, coldStartDelayMs, observer, onUnclaimed } = options;
     this.#options = options;
     this.#batch = createRetryBatch({
       clock,
@@ -66,7 +68,12 @@ export class Reservations {
       batchSizeMax,
       queuedPerKeyMax,
       keysMax,
-      observer,
+      observer: {
+        ...observer,
+        onUnclaimed({ result }) {
+          if (hasTakenQuota(result as ReservationResult)) onUnclaimed();
+        },
+      },
     });
   }
 
@@ -115,4 +122,11 @@ export class Reservations {
     protector.isBeingRecorded = false;
     protector.release();
   }
+}
+
+/** A repetition has taken it before, and what needs none is only recorded. */
+function hasTakenQuota(result: ReservationResult): boolean {
+  if (result.kind !== "judged" || result.verdict.kind !== "admitted") return false;
+  const { need, isRecorded, isRepeated } = result.verdict;
+  return need === "quota" && isRecorded && !isRepeated;
 }

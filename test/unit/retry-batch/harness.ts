@@ -93,13 +93,15 @@ export function recordingObserver() {
   const executes: { size: number; kind: string; durationMs: number }[] = [];
   const batches: { key: string; durationMs: number; attempts: number }[] = [];
   const inflightKeys: number[] = [];
+  const unclaimed: { key: string; result: unknown }[] = [];
   const observer: RetryBatchObserver = {
     onSubmit: (event) => submits.push(event),
     onExecute: ({ size, outcome, durationMs }) => executes.push({ size, kind: outcome.kind, durationMs }),
     onBatch: (event) => batches.push(event),
     onInflightKeys: (count) => inflightKeys.push(count),
+    onUnclaimed: (event) => unclaimed.push(event),
   };
-  return { observer, submits, executes, batches, inflightKeys };
+  return { observer, submits, executes, batches, inflightKeys, unclaimed };
 }
 
 export const done = (request: string) => ({ kind: "done", result: `ok ${request}` }) as const;

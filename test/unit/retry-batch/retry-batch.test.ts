@@ -241,3 +241,25 @@ test("the observer sees refused, failed and cancelled submissions, and the end o
     [1, 1],
   );
 });
+
+test("the observer sees each result that nobody waits for any more, and no other", async () => {
+  const { observer, unclaimed } = recordingObserver();
+  const { clock, submit, takeExecution } = createHarness({ observer });
+  const gone = new AbortController();
+  submit("key", "stays");
+  submit("key", "leaves", { signal: gone.signal });
+  submit("key", "in time", { deadlineMonotonicMs: at(50) });
+  submit("key", "late", { deadlineMonotonicMs: at(10) });
+  await clock.advance(0);
+  const first = takeExecution();
+  gone.abort();
+  await clock.advance(20);
+  await first.succeed();
+  assert.deepEqual(new Set(unclaimed.map(({ result }) => result)), new Set(["ok late", "ok leaves"]));
+  submit("key", "fails", { deadlineMonotonicMs: at(30) });
+  await clock.advance(0);
+  const second = takeExecution();
+  await clock.advance(20);
+  await second.end({ kind: "error", error: "boom" });
+  assert.equal(unclaimed.length, 2, "nothing was written");
+});

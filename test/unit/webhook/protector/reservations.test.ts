@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { objectKey } from "../../../../src/api/object-key.ts";
-import { later } from "../../../../src/util/clock.ts";
+import { later, sleep } from "../../../../src/util/clock.ts";
 import { type Deletion } from "../../../../src/webhook/deletion.ts";
 import { Protector } from "../../../../src/webhook/protector/protector.ts";
 import { Reservations } from "../../../../src/webhook/protector/reservations.ts";
+import { type ReservationResult } from "../../../../src/webhook/protector/status-writer.ts";
 import { KnownCells } from "../../../../src/webhook/known-cells.ts";
 import { createWebhookMetrics } from "../../../../src/webhook/metrics.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -16,20 +17,23 @@ import { deletionOf, protectorView } from "../support/views.ts";
 /** Reservations whose writer admits each deletion on the last known quota while `isOut`, and records otherwise. */
 function createReservations() {
   const { clock, core } = createTestCore();
-  const state = { isOut: false, batches: [] as string[] };
+  const state = { isOut: false, batches: [] as string[], writeMs: 0, unclaimed: 0 };
+  let result: ReservationResult = { kind: "not-in-force" };
   const reservations = new Reservations({
     writer: {
       async execute(protector: Protector, deletions: readonly Deletion[]) {
         state.batches.push(protector.key);
+        await sleep(clock, state.writeMs);
         if (state.isOut) protector.admitOnLastKnown(deletions);
         else protector.recorded();
-        return { kind: "success", results: deletions.map(() => ({ kind: "not-in-force" as const })) };
+        return { kind: "success", results: deletions.map(() => result) };
       },
     },
     clock,
     rng: createSeededRng(1),
     coldStartDelayMs: 0,
     observer: createWebhookMetrics(new RecordedMetrics(), new KnownCells(["c1"])).retryBatch,
+    onUnclaimed: () => void (state.unclaimed += 1),
   });
   const unused: string[] = [];
   const protectorOf = (name: string): Protector => {
@@ -45,7 +49,9 @@ function createReservations() {
         signal: undefined,
       }),
     );
-  return { clock, state, reservations, protectorOf, reserve, unused };
+  /** What each deletion gets from now on. */
+  const answer = (next: ReservationResult): void => void (result = next);
+  return { clock, state, reservations, protectorOf, reserve, answer, unused };
 }
 
 test("a reservation holds its PodProtector until it has ended", async () => {
@@ -96,4 +102,25 @@ test("a drain ends the recording of what was admitted without a write", async ()
   await reserve(protectorOf("web"), "p");
   await settle(clock, reservations.drain());
   assert.equal(clock.pendingTimers, 0);
+});
+
+test("quota that was written for a caller who had left is counted, and nothing else", async () => {
+  const { clock, state, reservations, protectorOf, answer } = createReservations();
+  const protector = protectorOf("web");
+  const admitted = { kind: "admitted", need: "quota", isRecorded: true, isRepeated: false } as const;
+  state.writeMs = 2_000;
+  const ask = async (verdict: ReservationResult, patienceMs: number): Promise<number> => {
+    answer(verdict);
+    const before = state.unclaimed;
+    const deadlineMonotonicMs = later(clock.monotonicMs(), patienceMs);
+    const asked = reservations.reserve(protector, deletionOf("p"), { deadlineMonotonicMs, signal: undefined });
+    await clock.advance(10_000);
+    await asked;
+    return state.unclaimed - before;
+  };
+  assert.equal(await ask({ kind: "judged", verdict: admitted }, 1_000), 1);
+  assert.equal(await ask({ kind: "judged", verdict: admitted }, 9_000), 0, "its caller has the answer");
+  assert.equal(await ask({ kind: "judged", verdict: { ...admitted, isRepeated: true } }, 1_000), 0);
+  assert.equal(await ask({ kind: "judged", verdict: { ...admitted, need: "record" } }, 1_000), 0);
+  assert.equal(await ask({ kind: "not-in-force" }, 1_000), 0);
 });
