@@ -38,9 +38,7 @@ export class ProtectorCrd {
   readonly #options: ProtectorCrdOptions;
   #state: CrdState = "present";
   #uid: string | undefined;
-  /** When it was deleted last, as far as this process has seen. */
-  #deletedAt: string | undefined;
-  /** When the present one was made. */
+  /** When the one that was read last was made. */
   #createdAt: string | undefined;
 
   constructor(options: ProtectorCrdOptions) {
@@ -52,12 +50,15 @@ export class ProtectorCrd {
     return this.#state !== "present";
   }
 
-  /** Whether the object was deleted because its CRD was, and by no person. */
-  hasDeleted({ deletionTimestamp }: ObjectMeta): boolean {
-    const [since, until] = [this.#deletedAt, this.#createdAt];
-    if (deletionTimestamp === undefined || since === undefined || deletionTimestamp < since) return false;
-    // One that was made since then has taken nothing with it.
-    return until === undefined || until < since || deletionTimestamp <= until;
+  /**
+   * Whether an object that is gone went with its CRD, and not because a person deleted it: the CRD is gone, is being
+   * deleted, or is younger than the object. Webhooks judge alike (docs/webhook.md#tombstones): what only one of the two
+   * takes for deleted would stay in force for ever, or until the next restart. Reads the CRD; rejects with a KubeError.
+   */
+  async hasTaken({ creationTimestamp }: ObjectMeta, signal: AbortSignal): Promise<boolean> {
+    if ((await this.#read(signal)) !== "present") return true;
+    const since = this.#createdAt;
+    return since !== undefined && creationTimestamp !== undefined && creationTimestamp < since;
   }
 
   /** Looks until the signal aborts. Never rejects for operating errors. */
@@ -84,9 +85,7 @@ export class ProtectorCrd {
       const { uid, deletionTimestamp, creationTimestamp } = fieldsOf(metadata);
       this.#uid = typeof uid === "string" ? uid : undefined;
       this.#createdAt = typeof creationTimestamp === "string" ? creationTimestamp : undefined;
-      if (typeof deletionTimestamp !== "string") return "present";
-      this.#deletedAt = deletionTimestamp;
-      return "terminating";
+      return typeof deletionTimestamp === "string" ? "terminating" : "present";
     } catch (error) {
       if (isKubeError(error, "notFound")) return "gone";
       if (!isKubeError(error, "forbidden")) throw error;

@@ -3,6 +3,8 @@
  * (docs/generator.md#when-a-podprotector-is-gone). Those without a source are lost with a wiped or restored core.
  */
 import { type ObjectKey } from "../api/object-key.ts";
+import { type ConditionType } from "../api/v1alpha1/conditions.ts";
+import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type InformerEvent } from "../kube/informer.ts";
 import { isKubeError } from "../kube/kube-client.ts";
@@ -25,7 +27,7 @@ export interface RecreationOptions {
   readonly vanished: VanishedProtectors;
   readonly lifecycle: Pick<ProtectorLifecycle, "create" | "recreate">;
   readonly releases: Pick<ReleaseList, "isLetGo">;
-  readonly crd: Pick<ProtectorCrd, "hasDeleted">;
+  readonly crd: Pick<ProtectorCrd, "hasTaken">;
   readonly events: Pick<EventRecorder, "record">;
   readonly logger: Logger;
   /** Has these PodProtectors worked on. */
@@ -69,9 +71,9 @@ export class Recreation {
     const { vanished, lifecycle, releases, crd } = this.#options;
     const { stored, source, sinceMs } = lost;
     const { key, uid, protector } = stored;
-    const { namespace, deletionTimestamp } = protector.metadata;
+    const { namespace } = protector.metadata;
     // A person who deletes a dangling one, and takes its finalizer off, wants it gone.
-    const isByHand = deletionTimestamp !== undefined && !crd.hasDeleted(protector.metadata);
+    const isByHand = isTerminatingDangling(protector) && !(await crd.hasTaken(protector.metadata, signal));
     if (isByHand || (await releases.isLetGo(uid, sinceMs, signal))) {
       vanished.forget(key);
       return;
@@ -99,4 +101,11 @@ export class Recreation {
       "This PodProtector had vanished from the core without having been released. It is made again and in force.",
     );
   }
+}
+
+/** Without the condition it is the garbage collector that deletes, for an owner that vanished. */
+function isTerminatingDangling({ metadata, status }: PodProtector): boolean {
+  const dangling: ConditionType = "Dangling";
+  const isDangling = status?.conditions?.some(({ type, status: holds }) => type === dangling && holds === "True");
+  return metadata.deletionTimestamp !== undefined && isDangling === true;
 }

@@ -34,7 +34,7 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "deleted-by-hand-is-made-again",
     why: "a person who deletes what dangles wants it gone",
     file: "generator/recreation.ts",
-    find: `const isByHand = deletionTimestamp !== undefined && !crd.hasDeleted(protector.metadata);`,
+    find: `const isByHand = isTerminatingDangling(protector) && !(await crd.hasTaken(protector.metadata, signal));`,
     replace: `const isByHand = false;`,
   },
   {
@@ -62,8 +62,15 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "deleted-with-its-crd-looks-like-by-hand",
     why: "what was deleted with its CRD was deleted by no person",
     file: "generator/recreation.ts",
-    find: ` && !crd.hasDeleted(protector.metadata);`,
+    find: ` && !(await crd.hasTaken(protector.metadata, signal));`,
     replace: `;`,
+  },
+  {
+    name: "garbage-collected-looks-like-by-hand",
+    why: "the garbage collector deletes for an owner that vanished: nobody wants the PodProtector gone",
+    file: "generator/recreation.ts",
+    find: `return metadata.deletionTimestamp !== undefined && isDangling === true;`,
+    replace: `return metadata.deletionTimestamp !== undefined;`,
   },
   {
     name: "crd-that-is-back-is-not-noticed",

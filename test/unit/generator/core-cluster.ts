@@ -249,6 +249,20 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       const patch = mergePatch({ status: { cells, summary } });
       return await engine.patch(protectorType, "default", name, patch, { subresource: "status" });
     },
+    /** As the generator's writer of conditions does. */
+    async writeDangling(name: string) {
+      const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
+      const lastTransitionTime = new Date(clock.epochMicros() / 1_000).toISOString();
+      const dangling = {
+        type: "Dangling",
+        status: "True",
+        reason: "SourceVanished",
+        message: "It is gone",
+        lastTransitionTime,
+      };
+      const patch = mergePatch({ status: { cells: [], summary, conditions: [dangling] } });
+      return await engine.patch(protectorType, "default", name, patch, { subresource: "status" });
+    },
     deleteProtector: (name: string) => engine.delete(protectorType, "default", name),
     protector: (name: string) => engine.find(protectorType, "default", name),
     /** What the generator remembers for those who come after it. */

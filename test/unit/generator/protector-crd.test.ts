@@ -75,7 +75,7 @@ test("a CRD that is gone is told once by log and Event on it, and its return as 
   }
 });
 
-test("a terminating CRD is lost, and what is deleted with it is told from what people delete", async () => {
+test("a terminating CRD is lost", async () => {
   const { client, crd, recorded, stop, core } = await bench();
   const original = client.request.bind(client);
   client.request = async (request) =>
@@ -84,10 +84,6 @@ test("a terminating CRD is lost, and what is deleted with it is told from what p
       : await original(request);
   await core.clock.advance(25 * secondMs);
   assert.deepEqual([crd.isLost, recorded], [true, ["Warning CRDLost"]]);
-  const metadata = { name: "web", namespace: "default", uid: "u-1", resourceVersion: "1" };
-  assert.equal(crd.hasDeleted({ ...metadata, deletionTimestamp: "2026-01-02T00:00:03Z" }), true);
-  assert.equal(crd.hasDeleted({ ...metadata, deletionTimestamp: "2026-01-01T23:59:59Z" }), false);
-  assert.equal(crd.hasDeleted(metadata), false);
   await stop();
 });
 
@@ -102,20 +98,31 @@ test("trouble of the core says nothing about the CRD", async () => {
   await stop();
 });
 
-test("what a person deletes after the CRD is back was not deleted with the CRD", async () => {
+test("what is gone went with its CRD when that is gone, is being deleted, or is younger", async () => {
   const { core, crd, client, stop } = await bench();
   const request = client.request.bind(client);
-  let metadata: object = { creationTimestamp: "2025-01-01T00:00:00Z", deletionTimestamp: "2026-01-01T00:00:10Z" };
-  client.request = async (asked) => (asked.path === crdPath ? { metadata } : await request(asked));
-  await core.clock.advance(15 * secondMs);
-  const deletedAt = (deletionTimestamp: string): boolean => {
-    return crd.hasDeleted({ name: "a", namespace: "b", uid: "c", resourceVersion: "1", deletionTimestamp });
+  let answer: object | KubeError = forbidden;
+  client.request = async (asked) => {
+    if (asked.path !== crdPath) return await request(asked);
+    if (answer instanceof KubeError) throw answer;
+    return { metadata: answer };
   };
-  assert.ok(deletedAt("2026-01-01T00:00:10Z") && deletedAt("2026-01-02T00:00:00Z"));
-  metadata = { creationTimestamp: "2026-01-01T00:01:00Z" };
-  await core.clock.advance(15 * secondMs);
-  assert.ok(deletedAt("2026-01-01T00:00:10Z") && deletedAt("2026-01-01T00:01:00Z"));
-  assert.ok(!deletedAt("2026-01-01T00:00:09Z") && !deletedAt("2026-01-01T00:01:01Z"));
+  const signal = new AbortController().signal;
+  const isTaken = (creationTimestamp = "2026-01-01T00:01:00Z"): Promise<boolean> =>
+    crd.hasTaken({ name: "a", namespace: "b", uid: "c", resourceVersion: "1", creationTimestamp }, signal);
+  assert.equal(await isTaken(), false, "who may not read the CRD believes deletions");
+  answer = gone;
+  assert.equal(await isTaken(), true);
+  answer = { creationTimestamp: "2025-01-01T00:00:00Z", deletionTimestamp: "2026-01-01T00:02:00Z" };
+  assert.equal(await isTaken(), true);
+  answer = { creationTimestamp: "2026-01-01T00:02:00Z" };
+  assert.equal(await isTaken(), true);
+  assert.equal(await isTaken("2026-01-01T00:02:00Z"), false);
+  answer = { creationTimestamp: "2025-01-01T00:00:00Z" };
+  assert.equal(await isTaken(), false);
+  answer = new KubeError("serverError", "503");
+  await assert.rejects(isTaken(), KubeError);
+  await core.clock.advance(0);
   await stop();
 });
 

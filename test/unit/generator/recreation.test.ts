@@ -207,6 +207,7 @@ test("a standby that takes over in a wiped core makes again what it has watched"
 test("a dangling protector that a person deletes and strips of its finalizer is gone for good", async () => {
   const { core, generator } = await start();
   core.eraseDeployments();
+  await core.writeDangling(name);
   await core.clock.advance(secondMs);
   await core.deleteProtector(name);
   await core.patchProtector(name, { metadata: { finalizers: null } });
@@ -315,13 +316,15 @@ test("an object of others that takes the name stays, and the protector is made a
 test("a dangling protector that goes with its CRD is made again as soon as the CRD is back", async () => {
   const { core, generator } = await start();
   core.eraseDeployments();
+  await core.writeDangling(name);
   await core.clock.advance(secondMs);
   const request = generator.client.request.bind(generator.client);
   const deletionTimestamp = new Date(core.clock.epochMicros() / 1_000).toISOString();
   let isLost = true;
+  let definition: object = { uid: "crd-1", deletionTimestamp };
   generator.client.request = async (asked) => {
+    if (asked.path.includes("customresourcedefinitions")) return { metadata: definition };
     if (!isLost || !asked.path.includes("podprotectors")) return await request(asked);
-    if (asked.path.includes("customresourcedefinitions")) return { metadata: { uid: "crd-1", deletionTimestamp } };
     if (asked.method === "POST") throw new KubeError("forbidden", "create not allowed while CRD is terminating");
     return await request(asked);
   };
@@ -332,9 +335,39 @@ test("a dangling protector that goes with its CRD is made again as soon as the C
   assert.equal(core.protector(name), undefined);
   assert.deepEqual([generator.troubles().isCrdLost, generator.troubles().vanished], [true, 1]);
   isLost = false;
+  definition = { uid: "crd-2", creationTimestamp: new Date(core.clock.epochMicros() / 1_000).toISOString() };
   await core.clock.advance(15 * secondMs);
   const made = core.protector(name);
   assert.ok(isInForce(made) && hasFinalizer(made));
   assert.equal(made?.metadata.deletionTimestamp, undefined);
+  await generator.stop();
+});
+
+test("one that the garbage collector deletes for its vanished owner is made again when the core loses it", async () => {
+  const { core, generator } = await start();
+  core.eraseDeployments();
+  await core.deleteProtector(name);
+  await core.clock.advance(secondMs);
+  assert.ok(core.protector(name)?.metadata.deletionTimestamp !== undefined, "its finalizer keeps it");
+  core.eraseProtectors();
+  await core.clock.advance(60 * secondMs);
+  assert.ok(isInForce(core.protector(name)));
+  assert.equal(generator.troubles().vanished, 0);
+  await generator.stop();
+});
+
+test("a dangling one that was being deleted is made again in a wiped core, whose CRD is another one", async () => {
+  const { core, generator } = await start();
+  core.eraseDeployments();
+  await core.writeDangling(name);
+  await core.deleteProtector(name);
+  await core.clock.advance(10 * secondMs);
+  const request = generator.client.request.bind(generator.client);
+  const creationTimestamp = new Date(core.clock.epochMicros() / 1_000).toISOString();
+  generator.client.request = async (asked) =>
+    asked.path.includes("customresourcedefinitions") ? { metadata: { creationTimestamp } } : await request(asked);
+  core.eraseProtectors();
+  await core.clock.advance(60 * secondMs);
+  assert.ok(isInForce(core.protector(name)));
   await generator.stop();
 });
