@@ -2,7 +2,8 @@
  * `make bench`: measures and prints a table of figures, each beside what it is compared with in the same run. Also as
  * JSON in test-results/bench.json. ONLY=<name>[,<name>] runs some of the measurements; PROFILE=1 leaves CPU profiles of
  * the webhooks over a real API server in test-results. Of `everyday`: LONG=1 adds the long rows, ROWS=drain runs those
- * with this text in their names instead, TURNS=1 runs each once instead of three times.
+ * with this text in their names instead, TURNS=1 runs each once instead of three times; the last two hold for `mass`,
+ * too.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
@@ -17,6 +18,7 @@ import { measureHotProtector, measureReplicas } from "./hot-protector.ts";
 import { measureIndexes } from "./indexes.ts";
 import { measureIndexSizes } from "./index-sizes.ts";
 import { measureFairness, measureManyProtectors } from "./many-protectors.ts";
+import { measureMassDeletions } from "./mass/measure.ts";
 import { measurePodLists } from "./pod-lists.ts";
 import { RealCore } from "./real-core.ts";
 import { measureReviews } from "./reviews.ts";
@@ -30,10 +32,10 @@ type Say = (line: string) => void;
 const resultDirectory = fileURLToPath(new URL("../../test-results", import.meta.url));
 const say: Say = (line) => console.error(`… ${line}`);
 
-/** Turns of each row of `everyday`: the median of three is no outlier. */
+/** Turns of each row of `everyday` and `mass`: the median of three is no outlier. */
 const turnsDefault = 3;
 
-/** In the order of the table. Those of `overRealCore` and `withControllers` need kube-apiserver and etcd. */
+/** In the order of the table. Those of `overRealCore` and `inOwnClusters` need kube-apiserver and etcd. */
 const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
   indexes: (say) => [...measureIndexes(say), ...measureIndexSizes(say)],
   fresh: measureFreshCounts,
@@ -51,13 +53,18 @@ const overRealCore: Readonly<Record<string, (core: RealCore, say: Say) => Promis
   many: measureManyProtectors,
   handshakes: measureHandshakes,
 };
-/** They have a control plane of their own, with Kubernetes' controllers and its scheduler. */
-const withControllers: Readonly<Record<string, (say: Say) => AsyncIterable<Row>>> = {
+/** They have clusters of their own. */
+const inOwnClusters: Readonly<Record<string, (say: Say) => AsyncIterable<Row>>> = {
   everyday: (say) =>
     measureEveryday(say, {
       isLong: process.env["LONG"] === "1",
       text: process.env["ROWS"] ?? "",
       repetitions: Number(process.env["TURNS"] ?? turnsDefault),
+    }),
+  mass: (say) =>
+    measureMassDeletions(say, {
+      turns: Number(process.env["TURNS"] ?? turnsDefault),
+      text: process.env["ROWS"] ?? "",
     }),
 };
 
@@ -72,7 +79,7 @@ async function measureOverRealCore(names: readonly string[], print: (rows: reado
 }
 
 async function main(): Promise<number> {
-  const names = [alone, overRealCore, withControllers].flatMap((some) => Object.keys(some));
+  const names = [alone, overRealCore, inOwnClusters].flatMap((some) => Object.keys(some));
   const only = process.env["ONLY"]?.split(",") ?? names;
   const unknown = only.filter((name) => !names.includes(name));
   if (unknown.length > 0) {
@@ -92,12 +99,12 @@ async function main(): Promise<number> {
   };
   for (const name of chosen) print((await alone[name]?.(say)) ?? []);
   const overCore = chosen.filter((name) => name in overRealCore);
-  const ofControllers = chosen.filter((name) => name in withControllers);
+  const ofControllers = chosen.filter((name) => name in inOwnClusters);
   let leftOut: string | undefined;
   try {
     await measureOverRealCore(overCore, print);
     for (const name of ofControllers) {
-      for await (const row of withControllers[name]?.(say) ?? []) print([row]);
+      for await (const row of inOwnClusters[name]?.(say) ?? []) print([row]);
     }
   } catch (error) {
     if (!(error instanceof KubeAssetsError)) throw error;

@@ -78,7 +78,8 @@ export async function deleteBare(
   }
 }
 
-async function deleteIn(
+/** At once, in all these clusters together. */
+export async function deleteIn(
   clusters: readonly Cluster[],
   namespace: string,
   { names, inFlightPerCell, gracePeriodSeconds }: WaveOptions,

@@ -1,9 +1,9 @@
 /** The floor over two clusters under a mass deletion: the promise of the product on real API servers. */
 import assert from "node:assert/strict";
 import { loadavg } from "node:os";
-import { type AvailableWatch } from "../available.ts";
-import { type DeletionAttempt, deletionFigures } from "../deletions.ts";
+import { deletionFigures } from "../deletions.ts";
 import { type Fleet } from "../fleet.ts";
+import { useAllQuota } from "../patient-caller.ts";
 import { listPods } from "../pods.ts";
 import {
   deleteBare,
@@ -85,9 +85,9 @@ async function massDeletion(context: CaseContext, options: MassDeletionOptions):
   );
   const odd = attempts.find(({ code }) => code !== 200 && code !== 429);
   assert.equal(odd, undefined, "an answer that is neither a deletion nor a refusal");
-  // A graceful deletion is reviewed once, so each reservation is used. See useAllQuota for the others.
+  // A graceful deletion is reviewed once, so each reservation is used. See patient-caller.ts for the others.
   if (gracePeriodSeconds === undefined) assert.equal(figures.deleted, 2 * podsPerCell - floor);
-  const comebackMs = await useAllQuota(fleet, available, { names, attempts, floor });
+  const comebackMs = await useAllQuota(fleet, available, { protector: "web", names, attempts, floor });
   assert.equal(available.serving, floor);
   assert.equal(available.minimum, floor);
   await fleet.waitCounted("web", floor);
@@ -142,7 +142,7 @@ async function replicaKilled(context: CaseContext): Promise<Figures> {
   const first = await deleting;
   const waveMs = Math.round(performance.now() - startMs);
   // The aggregators stay late: what the killed replica had reserved and not answered comes back anyway.
-  const comebackMs = await useAllQuota(fleet, available, { names, attempts: first, floor });
+  const comebackMs = await useAllQuota(fleet, available, { protector: "web", names, attempts: first, floor });
   assert.equal(available.serving, floor);
   for (const { proxy } of fleet.workers) proxy?.setDelay(0);
   await fleet.waitCounted("web", floor);
@@ -179,7 +179,7 @@ async function killed(context: CaseContext): Promise<Figures> {
   ]);
 
   // What the killed webhook had reserved and not answered comes back by fencing.
-  const comebackMs = await useAllQuota(fleet, available, { names, attempts: first, floor });
+  const comebackMs = await useAllQuota(fleet, available, { protector: "web", names, attempts: first, floor });
   await fleet.waitSettled("web", 60 * second);
   assert.equal(available.serving, floor);
   assert.equal(available.minimum, floor);
@@ -192,34 +192,6 @@ async function killed(context: CaseContext): Promise<Figures> {
     left: available.serving,
     comebackMs,
   };
-}
-
-/**
- * A patient caller: deletes again whenever there is quota, until the floor is reached. Resolves to how long that took.
- *
- * Why the first wave may end above the floor: a reservation that no deletion uses comes back only when the aggregator
- * settles it. Two things make such reservations here. A replica that was killed had admitted deletions that it never
- * answered. And a deletion without a grace period is reviewed a second time, mostly at the version before it (the API
- * server's cache is late): when the pod was seen terminating meanwhile, its bucket is settled already, so the review
- * reserves for a pod that is as good as gone, until the next aggregation.
- */
-async function useAllQuota(
-  fleet: Fleet,
-  available: AvailableWatch,
-  so: { readonly names: readonly string[]; readonly attempts: readonly DeletionAttempt[]; readonly floor: number },
-): Promise<number> {
-  const startMs = performance.now();
-  const attempts = [...so.attempts];
-  await waitFor("all quota is used", 90 * second, async () => {
-    if (available.serving === so.floor) return true;
-    const { status } = await fleet.protector("web");
-    if ((status?.summary.estimatedAvailableReplicas ?? 0) <= so.floor) return false;
-    const gone = new Set(attempts.filter(({ code }) => code === 200).map(({ name }) => name));
-    const left = so.names.filter((name) => !gone.has(name)).slice(0, 30);
-    attempts.push(...(await deleteEverywhere(fleet, { names: left, inFlightPerCell })));
-    return false;
-  });
-  return Math.round(performance.now() - startMs);
 }
 
 /** At the floor a further wave finds nothing to take. */

@@ -1,0 +1,98 @@
+/** What guards the pods of one turn: nothing, a webhook that allows everything, or Podseidon. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { type Fleet, startFleet, webhookTls, type Worker } from "../../e2e/fleet.ts";
+import { createNamespace } from "../../e2e/pods.ts";
+import { type CaseContext } from "../../e2e/runner.ts";
+import {
+  applyWebhookConfiguration,
+  removeWebhookConfiguration,
+  waitUntilInForce,
+} from "../../e2e/webhook-configuration.ts";
+
+export type GuardKind = "nothing" | "allow-all" | "podseidon";
+
+export interface Guard {
+  readonly workers: readonly Worker[];
+  /** Of Podseidon. */
+  readonly fleet?: Fleet;
+  /** Its processes, by what they are. */
+  readonly processes: ReadonlyMap<string, readonly number[]>;
+  /** Resolves when the workers ask it about deletions; a pod of that name is in each of them. */
+  inForce(podName: string): Promise<void>;
+}
+
+/** The clusters that run the pods, which the accounts of test/e2e know by these names. */
+export const workerNames = ["worker-1", "worker-2"] as const;
+
+const startLimitMs = 20_000;
+
+export function startGuard(context: CaseContext, kind: GuardKind): Promise<Guard> {
+  switch (kind) {
+    case "nothing":
+      return startNothing(context);
+    case "allow-all":
+      return startAllowAll(context);
+    case "podseidon":
+      return startPodseidon(context);
+  }
+}
+
+async function startNothing(context: CaseContext): Promise<Guard> {
+  return { workers: await bareWorkers(context), processes: new Map(), inForce: () => Promise.resolve() };
+}
+
+/** test/bench/bare-server.ts in a process of its own, with the certificate and the configuration of a webhook. */
+async function startAllowAll(context: CaseContext): Promise<Guard> {
+  const { directory, namespace, signal } = context;
+  const workers = await bareWorkers(context);
+  const { certFile, keyFile, caPem } = await webhookTls(directory);
+  const script = fileURLToPath(new URL("../review-server.ts", import.meta.url));
+  const child = fork(script, ["bare", certFile, keyFile], { stdio: "inherit" });
+  context.processes.track(child);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(startLimitMs)]);
+  const [{ port }] = (await once(child, "message", { signal: limit })) as [{ port: number }];
+  const name = `allow-all-${namespace}`;
+  context.cleanup(async () => {
+    for (const { cluster } of workers) await removeWebhookConfiguration(cluster.admin, name);
+    child.disconnect();
+  });
+  for (const { cluster } of workers) {
+    const url = `https://127.0.0.1:${port}/`;
+    await applyWebhookConfiguration(cluster.admin, { name, url, caPem, namespace });
+  }
+  return {
+    workers,
+    processes: new Map([["webhook", [child.pid ?? 0]]]),
+    inForce: async (podName) => {
+      for (const { cluster } of workers) await waitUntilInForce(cluster.admin, name, namespace, podName);
+    },
+  };
+}
+
+/** With its flags at their defaults: two webhooks behind a balancer, an aggregator for each worker. */
+async function startPodseidon(context: CaseContext): Promise<Guard> {
+  const fleet = await startFleet(context, { generator: false });
+  const pids = (some: readonly { readonly process: { readonly pid: number } }[]): readonly number[] =>
+    some.map((one) => one.process.pid);
+  return {
+    workers: fleet.workers,
+    fleet,
+    processes: new Map([
+      ["webhooks", pids(fleet.webhooks)],
+      ["aggregators", pids(fleet.aggregators)],
+    ]),
+    inForce: () => fleet.waitIntercepted(),
+  };
+}
+
+async function bareWorkers(context: CaseContext): Promise<readonly Worker[]> {
+  const workers: Worker[] = [];
+  for (const cell of workerNames) {
+    const cluster = await context.cluster(cell);
+    await createNamespace(cluster.admin, context.namespace);
+    workers.push({ cell, cluster, proxy: undefined });
+  }
+  return workers;
+}
