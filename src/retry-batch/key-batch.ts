@@ -146,8 +146,9 @@ export class KeyBatch<Request, Result, Key> {
   #begin(): void {
     this.#timer = undefined;
     const nowMs = this.#options.clock.monotonicMs();
-    // The timer of a deadline at this very moment may come after ours.
-    for (const submission of this.#waiting) if (isGone(submission.options, nowMs)) this.#leave(submission);
+    // Nobody would be there for the answer, but what is executed is not undone.
+    const endMs = later(nowMs, this.#options.expectedMs?.(this.#key) ?? 0);
+    for (const submission of this.#waiting) if (isGone(submission.options, endMs)) this.#leave(submission);
     if (this.#waiting.size === 0) {
       this.#end();
       return;

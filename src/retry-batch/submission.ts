@@ -68,7 +68,7 @@ export class Submission<Request, Result, Key> {
   }
 }
 
-/** Whether the caller is gone: its signal has aborted, or its deadline is not in the future. */
-export function isGone({ signal, deadlineMonotonicMs }: SubmitOptions, nowMs: MonotonicMs): boolean {
-  return signal?.aborted === true || (deadlineMonotonicMs !== undefined && deadlineMonotonicMs <= nowMs);
+/** Whether the caller is gone: its signal has aborted, or its deadline is not after `atMs`. */
+export function isGone({ signal, deadlineMonotonicMs }: SubmitOptions, atMs: MonotonicMs): boolean {
+  return signal?.aborted === true || (deadlineMonotonicMs !== undefined && deadlineMonotonicMs <= atMs);
 }

@@ -14,7 +14,7 @@ export type ExecuteOutcome<Result> =
 export type SubmitOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
-  /** The signal aborted or the deadline passed. What an execution in flight does is not undone. */
+  /** The signal aborted, or the deadline passed or was too near. What an execution in flight does is not undone. */
   | { readonly kind: "cancelled" }
   /** Refused at once: a limit was reached, or the drain has begun. */
   | { readonly kind: "overloaded" };
@@ -71,6 +71,11 @@ export interface RetryBatchOptions<Request, Result, Key = string> {
   readonly nextBatchDelayMs?: (key: Key) => number;
   /** How long the next batch of `key` waits for more requests. A retry does not. Default: not at all. */
   readonly gathering?: (key: Key) => Gathering;
+  /**
+   * How many milliseconds an execution of `key` may take as a rule. A request that has less time left is cancelled
+   * instead of executed: its caller would be gone before the answer. Default 0.
+   */
+  readonly expectedMs?: (key: Key) => number;
   readonly observer?: RetryBatchObserver<Key>;
 }
 

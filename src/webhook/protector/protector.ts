@@ -238,6 +238,11 @@ export class Protector {
     return this.#turn?.gathering() ?? noGathering;
   }
 
+  /** As WriteTurn.expectedMs. */
+  expectedWriteMs(): number {
+    return this.#turn?.expectedMs() ?? 0;
+  }
+
   /** A write of this size was, or may have been, stored. */
   charge(bytes: number): void {
     this.core.pace.wrote(this.#pace, bytes);

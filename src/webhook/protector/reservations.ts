@@ -64,6 +64,7 @@ export class Reservations {
       },
       nextBatchDelayMs: (protector) => protector.writeDelayMs(),
       gathering: (protector) => protector.gathering(),
+      expectedMs: (protector) => protector.expectedWriteMs(),
       coldStartDelayMs,
       batchSizeMax,
       queuedPerKeyMax,

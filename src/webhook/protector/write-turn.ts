@@ -53,6 +53,12 @@ const firstWriteMs = 10;
 const quietMs = 3;
 /** An API server that is slow for another reason does not get faster by longer waits. */
 const gatherMsMax = 50;
+/**
+ * A write may take so many times the average, within this: a core that has become slow must be asked all the same, or
+ * nobody would ever know that it is fast again.
+ */
+const expectedTimes = 2;
+const expectedMsMax = 1_000;
 /** A lone review waits for nobody. */
 export const noGathering: Gathering = { quietMs: 0, mostMs: 0 };
 
@@ -113,6 +119,11 @@ export class WriteTurn {
   /** How long the next batch waits for more deletions. */
   gathering(): Gathering {
     return this.#size > 1 ? { quietMs, mostMs: Math.min(gatherMsMax, this.#writeMs) } : noGathering;
+  }
+
+  /** How long the next write may take as a rule. */
+  expectedMs(): number {
+    return Math.min(expectedMsMax, this.#writeMs * expectedTimes);
   }
 
   /** The watch has delivered this state. Returns true when `delayMs` may have changed. */

@@ -19,6 +19,14 @@ export const mutationsOfLimits: readonly Mutation[] = [
     this.#settle(submission, { kind: "cancelled" });`,
   },
   {
+    name: "too-late-to-record-is-recorded",
+    why: "no quota is written for a caller who would be gone before the answer",
+    file: "retry-batch/key-batch.ts",
+    find: `this.#options.expectedMs?.(this.#key) ?? 0`,
+    replace: `0`,
+    scenario: "72k-too-late-to-record",
+  },
+  {
     name: "caller-that-has-gone-is-served",
     why: "nothing is executed for a review whose caller has gone",
     file: "webhook/http/app.ts",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { attemptsMax } from "../../../src/retry-batch/key-batch.ts";
+import { later } from "../../../src/util/clock.ts";
 import { createHarness, done } from "./harness.ts";
 
 test("a burst that arrives in one turn is one batch, newest first, even without a cold-start delay", async () => {
@@ -342,4 +343,27 @@ test("a retry gathers nothing", async () => {
   await harness.takeExecution().end({ kind: "retry", delayMs: 0 });
   await harness.clock.advance(0);
   assert.equal(harness.takeExecution().startedMs, 3);
+});
+
+test("a request that has less time left than an execution may take is cancelled instead of executed", async () => {
+  const { clock, submit, takeExecution, executions } = createHarness({ expectedMs: () => 50 });
+  submit("key", "a", { deadlineMonotonicMs: later(clock.monotonicMs(), 1_000) });
+  await clock.advance(0);
+  const first = takeExecution();
+  const tooLate = submit("key", "b", { deadlineMonotonicMs: later(clock.monotonicMs(), 80) });
+  const inTime = submit("key", "c", { deadlineMonotonicMs: later(clock.monotonicMs(), 81) });
+  const patient = submit("key", "d");
+  await clock.advance(30);
+  await first.succeed();
+  await clock.advance(0);
+  assert.deepEqual(tooLate.outcome, { kind: "cancelled" });
+  const second = takeExecution();
+  assert.deepEqual(second.requests, ["d", "c"]);
+  await second.succeed();
+  assert.deepEqual([inTime.outcome, patient.outcome], [done("c"), done("d")]);
+  // With nobody left in time nothing is executed.
+  const alone = submit("key", "e", { deadlineMonotonicMs: later(clock.monotonicMs(), 50) });
+  await clock.advance(0);
+  assert.deepEqual(alone.outcome, { kind: "cancelled" });
+  assert.deepEqual([executions.length, clock.pendingTimers], [0, 0]);
 });

@@ -162,6 +162,13 @@ test("after a batch of several the next one gathers until it is quiet, for a wri
   assert.deepEqual(turn.gathering(), { quietMs: 0, mostMs: 0 });
 });
 
+test("a write may take twice the average, and never counts as longer than a second", () => {
+  const { turn, last } = replica({ peers: 0 });
+  assert.equal(turn.expectedMs(), 2 * writeMs);
+  for (let own = 1; own < 40; own += 1) turn.wrote(version(last + own), 10_000, 2);
+  assert.equal(turn.expectedMs(), 1_000);
+});
+
 test("a replica whose first write came after that of another knows of it at once", () => {
   const turn = new WriteTurn(createVirtualClock(), version(1000), peerWrite);
   turn.conflicted(version(1000));
