@@ -16,6 +16,7 @@ import { assertNever } from "../util/assert.ts";
 import { type Clock, longAgo, type MonotonicMs } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Outcome } from "../work-queue/index.ts";
+import { type CountingPace } from "./counting-pace.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
 import { type ProtectorState } from "./protector-state.ts";
 import { RefusedConditions } from "./refused-conditions.ts";
@@ -25,6 +26,8 @@ export interface CellWriterOptions {
   readonly core: KubeClient;
   /** Hears of each status that was sent. */
   readonly budget: Pick<WriteBudget, "wrote">;
+  /** Hears how long each accepted write took. */
+  readonly pace: Pick<CountingPace, "took">;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<AggregatorMetrics, "statusWrites" | "settled" | "fences" | "pruned">;
@@ -140,14 +143,16 @@ export class CellWriter {
     others: FoundConditions,
     signal: AbortSignal,
   ): Promise<{ readonly outcome: CheckedSwap; readonly status: PodProtectorStatus }> {
-    const { core, budget, clock, metrics } = this.#options;
+    const { core, budget, pace, clock, metrics } = this.#options;
     const base = state.newest;
     const areRefused = !this.#refusedConditions.areTried();
     const status = this.#withConditions(state, plain, others);
     return this.#refusedConditions.written({ status, plain }, base, async (sent) => {
-      state.sending(clock.monotonicMs());
+      const sentAtMs = clock.monotonicMs();
+      state.sending(sentAtMs);
       budget.wrote(base.key, JSON.stringify(sent).length, sent.cells.length);
       const outcome = await swapStatusAndCheck(core, base, sent, { signal });
+      if (outcome.kind === "written") pace.took(clock.monotonicMs() - sentAtMs);
       const isWithout = outcome.kind === "written" && (areRefused || sent !== status);
       metrics.statusWrites.inc({ result: isWithout ? "without-conditions" : outcome.kind });
       return outcome;

@@ -68,7 +68,7 @@ export class Aggregator {
       isWatching: () => deps.pods.lastError() === undefined,
       asked: deps.metrics.promptCounts,
     });
-    this.#writer = new CellWriter({ ...deps, budget: this.#pace.budget });
+    this.#writer = new CellWriter({ ...deps, budget: this.#pace.budget, pace: this.#pace });
     this.backlog = new Backlog({
       keys: () => this.#states.keys(),
       uidOf: (key) => this.#states.get(key)?.uid,

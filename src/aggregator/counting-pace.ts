@@ -6,6 +6,7 @@
  * - Somebody does, as an admitted deletion is not settled, or as there are no counts to admit any by: at once, and
  *   then at most every 100 ms, while the budget of writes lasts. Each cell of an object begins at a moment of its
  *   own, so that a hundred do not write it at once.
+ * - Where writes are slow, less often: a write of counts makes the webhook's write fail that is under way.
  */
 import { type ObjectKey } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
@@ -29,6 +30,13 @@ const spreadMsLimit = 2_000;
  * deletions costs few; a controller that is refused meanwhile tries again after about as long.
  */
 const spacingMs = 100;
+/**
+ * All cells of an object write it at most for so large a part of the time: about as many writes of webhooks that record
+ * deletions without a break meet one of theirs.
+ */
+const writingShare = 0.1;
+/** Of the newest write in the average time of one. */
+const newestWeight = 0.2;
 /**
  * How long after the last open admission somebody is still expected to delete: until the successor of the last deleted
  * pod is ready, as in a rolling update.
@@ -55,12 +63,19 @@ export interface CountingPaceOptions {
 export class CountingPace {
   readonly #options: CountingPaceOptions;
   readonly budget: WriteBudget;
+  /** How long the core takes for a status write, on average. */
+  #writeMs = 0;
   /** The most cells that an object had: one that is new to this cell may get as many. */
   #cellsMax = 1;
 
   constructor(options: CountingPaceOptions) {
     this.#options = options;
     this.budget = new WriteBudget(options.clock);
+  }
+
+  /** A status write was accepted after so long. */
+  took(durationMs: number): void {
+    this.#writeMs += (durationMs - this.#writeMs) * newestWeight;
   }
 
   /** Milliseconds within which its owner wants the object to be counted when nobody waits. */
@@ -88,7 +103,8 @@ export class CountingPace {
     const writers = state.cell() === undefined ? this.#cellsMax : cells;
     const spreadMsMax = Math.min(spreadMsPerCell * writers, spreadMsLimit);
     const spreadMs = uniform(rng, 0, spreadMsMax);
-    const fromMs = Math.max(isAwaited ? spreadMs : ownMs, restMs(Math.max(spacingMs, spreadMsMax)));
+    const sharedMs = (this.#writeMs * writers) / writingShare;
+    const fromMs = Math.max(isAwaited ? spreadMs : ownMs, restMs(Math.max(spacingMs, spreadMsMax, sharedMs)));
     const reservation = this.budget.reserve(state.key, fromMs, usualMs);
     if (reservation === "held") return usualMs;
     const isRefused = "refused" in reservation;

@@ -47,7 +47,9 @@ const watchMs = { from: 1, to: 5 };
 /** So many writes, and events of a watch, take longer: something else needs the CPU. */
 const slowShare = 0.05;
 const slowTimes = 4;
+/** As src/aggregator/counting-pace.ts: at most ten times a second, and a tenth of the time. */
 const settleEveryMs = 100;
+const settlesPerWrite = 10;
 
 /** A core with random delays, the same for the same seed. */
 class DelayedCore extends FakeCore {
@@ -159,7 +161,8 @@ export async function runWave({
   const callers = Promise.all(Array.from({ length: inFlight }, caller));
   const end = { isReached: false };
   const whenDone = callers.then(() => void (end.isReached = true));
-  void settle(clock, core, room, end);
+  const writeMs = slowness * (halfWriteMs.from + halfWriteMs.to);
+  void settle(clock, core, { room, everyMs: Math.max(settleEveryMs, settlesPerWrite * writeMs) }, end);
   while (!end.isReached) await clock.advance(settleEveryMs);
   await whenDone;
   const sum = (of: (tally: (typeof tallies)[number]) => number): number =>
@@ -188,12 +191,12 @@ function oneThread(clock: VirtualClock, replica: Replica): Replica["send"] {
 async function settle(
   clock: VirtualClock,
   core: FakeCore,
-  room: number,
+  { room, everyMs }: { readonly room: number; readonly everyMs: number },
   end: { readonly isReached: boolean },
 ): Promise<void> {
   let settled = 0;
   for (let version = 2_000; !end.isReached; version += 1) {
-    await sleep(clock, settleEveryMs);
+    await sleep(clock, everyMs);
     const buckets = core.buckets("ns/web");
     if (buckets.length === 0) continue;
     settled += buckets.reduce((sum, { counter }) => sum + (typeof counter === "number" ? counter : 1), 0);

@@ -27,9 +27,11 @@ function bench(answer: (request: KubeRequest) => unknown) {
   const counting = createCountingMetrics();
   const sent: (readonly [bytes: number, cells: number])[] = [];
   const budget = { wrote: (_key: unknown, bytes: number, cells: number) => void sent.push([bytes, cells]) };
-  const writer = new CellWriter({ core, budget, clock, logger, metrics: createAggregatorMetrics(counting) });
+  const tookMs: number[] = [];
+  const pace = { took: (ms: number) => void tookMs.push(ms) };
+  const writer = new CellWriter({ core, budget, pace, clock, logger, metrics: createAggregatorMetrics(counting) });
   const state = new ProtectorState(storedProtector(10), "selector", "cell-1", marks, at(0));
-  return { core, clock, logger, metrics: counting, sent, writer, state };
+  return { core, clock, logger, metrics: counting, sent, tookMs, writer, state };
 }
 
 test("an accepted write becomes the newest state and counts what it settled", async () => {
