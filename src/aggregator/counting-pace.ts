@@ -63,8 +63,8 @@ export interface CountingPaceOptions {
 export class CountingPace {
   readonly #options: CountingPaceOptions;
   readonly budget: WriteBudget;
-  /** How long the core takes for a status write, on average. */
-  #writeMs = 0;
+  /** How long the core takes for a status write, on average; undefined before the first one. */
+  #writeMs: number | undefined;
   /** The most cells that an object had: one that is new to this cell may get as many. */
   #cellsMax = 1;
 
@@ -75,7 +75,8 @@ export class CountingPace {
 
   /** A status write was accepted after so long. */
   took(durationMs: number): void {
-    this.#writeMs += (durationMs - this.#writeMs) * newestWeight;
+    const knownMs = this.#writeMs ?? durationMs;
+    this.#writeMs = knownMs + (durationMs - knownMs) * newestWeight;
   }
 
   /** Milliseconds within which its owner wants the object to be counted when nobody waits. */
@@ -103,7 +104,7 @@ export class CountingPace {
     const writers = state.cell() === undefined ? this.#cellsMax : cells;
     const spreadMsMax = Math.min(spreadMsPerCell * writers, spreadMsLimit);
     const spreadMs = uniform(rng, 0, spreadMsMax);
-    const sharedMs = (this.#writeMs * writers) / writingShare;
+    const sharedMs = ((this.#writeMs ?? 0) * writers) / writingShare;
     const fromMs = Math.max(isAwaited ? spreadMs : ownMs, restMs(Math.max(spacingMs, spreadMsMax, sharedMs)));
     const reservation = this.budget.reserve(state.key, fromMs, usualMs);
     if (reservation === "held") return usualMs;
