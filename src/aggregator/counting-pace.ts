@@ -34,9 +34,9 @@ const spacingMs = 100;
  * All cells of an object write it at most for so large a part of the time: about as many writes of webhooks that record
  * deletions without a break meet one of theirs.
  */
-const writingShare = 0.1;
-/** Of the newest write in the average time of one. */
-const newestWeight = 0.2;
+const writingShare = 0.08;
+/** Of the newest write in the average time of one: up faster than down, since a wave is over soon. */
+const newestWeight = { longer: 0.5, shorter: 0.2 } as const;
 /**
  * How long after the last open admission somebody is still expected to delete: until the successor of the last deleted
  * pod is ready, as in a rolling update.
@@ -76,7 +76,8 @@ export class CountingPace {
   /** A status write was accepted after so long. */
   took(durationMs: number): void {
     const knownMs = this.#writeMs ?? durationMs;
-    this.#writeMs = knownMs + (durationMs - knownMs) * newestWeight;
+    const weight = durationMs > knownMs ? newestWeight.longer : newestWeight.shorter;
+    this.#writeMs = knownMs + (durationMs - knownMs) * weight;
   }
 
   /** Milliseconds within which its owner wants the object to be counted when nobody waits. */

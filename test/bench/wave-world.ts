@@ -19,7 +19,7 @@ export interface Wave {
   readonly pods: number;
   /** Deletions that there is room for. */
   readonly room: number;
-  /** How many times as long as on a quiet machine a write takes. */
+  /** How many times as long as on a quiet machine a write takes, and an event of a watch. */
   readonly slowness: number;
   /** From an answer to the next review of the same caller, at most; at least half of it. */
   readonly thinkMs: number;
@@ -47,19 +47,21 @@ const watchMs = { from: 1, to: 5 };
 /** So many writes, and events of a watch, take longer: something else needs the CPU. */
 const slowShare = 0.05;
 const slowTimes = 4;
-/** As src/aggregator/counting-pace.ts: at most ten times a second, and a tenth of the time. */
+/** As src/aggregator/counting-pace.ts: at most ten times a second, and 8 % of the time. */
 const settleEveryMs = 100;
-const settlesPerWrite = 10;
+const settlesPerWrite = 12.5;
 
 /** A core with random delays, the same for the same seed. */
 class DelayedCore extends FakeCore {
   readonly #clock: VirtualClock;
   readonly #rng: Rng;
   readonly #watches: { readonly informer: FakeInformer; lastMs: number }[] = [];
+  readonly #slowness: number;
   #isListed = false;
 
   constructor(clock: VirtualClock, rng: Rng, slowness: number) {
     super(clock);
+    this.#slowness = slowness;
     this.#clock = clock;
     this.#rng = rng;
     this.script = () => {
@@ -91,7 +93,7 @@ class DelayedCore extends FakeCore {
 
   #show(watch: { readonly informer: FakeInformer; lastMs: number }, object: Json): void {
     // A watch keeps its order.
-    const dueMs = Math.max(watch.lastMs, this.#clock.monotonicMs() + this.#delay(watchMs));
+    const dueMs = Math.max(watch.lastMs, this.#clock.monotonicMs() + this.#slowness * this.#delay(watchMs));
     watch.lastMs = dueMs;
     this.#clock.setTimer(dueMs - this.#clock.monotonicMs(), () => watch.informer.show("ns/web", object));
   }

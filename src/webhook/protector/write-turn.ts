@@ -41,7 +41,11 @@ const ignoredShare = 0.15;
 const slotsPerWrite = 4;
 const slotsPerLag = 2;
 const slotMsMin = 10;
-const slotMsMax = 100;
+const slotMsMax = 400;
+/** However many write, and however slowly: a review must be answered. */
+const turnMsMax = 800;
+/** Own writes in a row after which a replica is alone. */
+const aloneAfter = 8;
 /**
  * Whoever met a conflict begins so much sooner after the write of another than those whose turn it is. Without that,
  * one that the others do not count yet can lose every race.
@@ -89,6 +93,10 @@ export class WriteTurn {
   #lagMs = 0;
   /** When the answer to the last own write came. */
   #answeredAt: MonotonicMs = longAgo;
+  /** Own writes since the last one of a peer. */
+  #ownInARow = 0;
+  /** Until when the watch is given time to show the last own write to everybody. */
+  #showsUntil: MonotonicMs = longAgo;
   /** Deletions of the last own write. */
   #size = 1;
   /** The counts of the last state that the watch has delivered, as a text. */
@@ -106,14 +114,14 @@ export class WriteTurn {
     const now = this.#clock.monotonicMs();
     const placesBehind = Math.ceil(this.#peers - ignoredShare) - this.#later.length;
     const slotMs = Math.min(slotMsMax, Math.max(slotMsMin, this.#writeMs * slotsPerWrite + this.#lagMs * slotsPerLag));
-    const turn = placesBehind > 0 ? later(this.#lastAt, placesBehind * slotMs) : this.#soonest();
+    const turn = placesBehind > 0 ? later(this.#lastAt, Math.min(turnMsMax, placesBehind * slotMs)) : this.#soonest();
     return Math.max(0, turn - now);
   }
 
   /** When this replica writes, if nobody comes before it. */
   #soonest(): MonotonicMs {
     if (this.#hasLost) return this.#overtakenUntil;
-    return this.#later.length > 0 ? later(this.#lastAt, precedenceMs) : longAgo;
+    return this.#later.length > 0 ? later(this.#lastAt, precedenceMs) : this.#showsUntil;
   }
 
   /** How long the next batch waits for more deletions. */
@@ -133,8 +141,11 @@ export class WriteTurn {
     this.#counts = counts;
     this.#watched = version;
     if (this.#own === version) {
-      this.#lagMs += (this.#clock.monotonicMs() - this.#answeredAt - this.#lagMs) * newestWeight.more;
-      return false;
+      const now = this.#clock.monotonicMs();
+      this.#lagMs += (now - this.#answeredAt - this.#lagMs) * newestWeight.more;
+      if (this.#showsUntil === longAgo) return false;
+      this.#showsUntil = later(now, precedenceMs);
+      return true;
     }
     if (compareResourceVersions(version, this.#own) < 0) {
       if (!isCount) this.#lateCount += 1;
@@ -174,6 +185,9 @@ export class WriteTurn {
     this.#lastAt = this.#clock.monotonicMs();
     this.#answeredAt = this.#lastAt;
     this.#overtakenUntil = longAgo;
+    this.#ownInARow = others > 0 ? 0 : this.#ownInARow + 1;
+    const isAwaited = own === 0 && this.#ownInARow < aloneAfter;
+    this.#showsUntil = isAwaited ? later(this.#lastAt, Math.min(slotMsMax, this.#writeMs + this.#lagMs)) : longAgo;
     this.#size = size;
   }
 }

@@ -131,7 +131,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
     name: "turn-that-never-comes",
     why: "a peer that has nothing to write is passed over",
     file: "webhook/protector/write-turn.ts",
-    find: `later(this.#lastAt, placesBehind * slotMs)`,
+    find: `later(this.#lastAt, Math.min(turnMsMax, placesBehind * slotMs))`,
     replace: `later(this.#lastAt, placesBehind * slotMs * 1_000)`,
     only: [],
     plan: { webhooks: 3, deletionsPerSecond: 5 },

@@ -36,9 +36,10 @@ function bench(answer: (request: KubeRequest) => unknown) {
 
 test("an accepted write becomes the newest state and counts what it settled", async () => {
   const stored = storedProtector(11, { aggregation: { ...counts("100"), countedSpec: "spec" } });
-  const { writer, state, metrics, logger } = bench(() => stored.protector);
+  const { writer, state, metrics, logger, tookMs } = bench(() => stored.protector);
   const outcome = await writer.write(state, cell, new Map([["gone", 2]]), signal);
   assert.deepEqual(outcome, { kind: "done" });
+  assert.deepEqual(tookMs, [0], "the pace hears how long it took");
   assert.equal(state.newest.resourceVersion, "11");
   assert.equal(metrics.value("aggregator_settled_total", { reason: "gone" }), 2);
   assert.equal(metrics.value("aggregator_status_write_total", { result: "written" }), 1);

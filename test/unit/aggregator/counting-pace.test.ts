@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sleep } from "../../../src/util/clock.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
 import { type Rig, type Running, withRig } from "./rig.ts";
@@ -57,6 +58,24 @@ test("deletions that follow each other share a write every 100 ms", () =>
   withRig(async (rig) => {
     const running = await wave(rig, 40);
     assert.ok(writes(running) <= 6, `${writes(running)} writes in 0.4 s`);
+  }));
+
+test("where a write takes 40 ms, deletions that follow each other share one every 500 ms", () =>
+  withRig(async (rig) => {
+    const names = Array.from({ length: 100 }, (_, index) => `pod-${index}`);
+    const running = await counted(rig, names);
+    for (const name of names) await rig.admit("web", name);
+    running.core.onRequest = async (request) => {
+      if (request.method === "PUT") await sleep(rig.clock, 40);
+      return undefined;
+    };
+    for (const name of names) {
+      await rig.workerEngine.delete(types.pods, "default", name);
+      await rig.clock.advance(10);
+    }
+    await rig.clock.advance(1_000);
+    assert.deepEqual(rig.buckets("web"), []);
+    assert.ok(writes(running) >= 3 && writes(running) <= 5, `${writes(running)} writes in 2 s`);
   }));
 
 test("what comes while a write is under way keeps the same distance from it", () =>

@@ -78,7 +78,25 @@ test("a peer that is gone is forgotten after three writes", () => {
   for (let own = 1; own <= 2; own += 1) turn.wrote(version(last + own), writeMs, 1);
   assert.equal(delayMs(), slotMs);
   turn.wrote(version(last + 3), writeMs, 1);
+  turn.watched(version(last + 3), peerWrite);
+  assert.equal(delayMs(), precedenceMs);
+});
+
+test("a replica without peers begins again when the watch has shown its own write, or should have", () => {
+  const { turn, last, delayMs } = replica({ peers: 0, rounds: 1 });
+  assert.equal(delayMs(), writeMs);
+  assert.equal(turn.watched(version(last), peerWrite), true, "it may begin sooner");
+  assert.equal(delayMs(), precedenceMs);
+});
+
+test("a replica that has written eight times in a row is alone, and waits for nothing", () => {
+  const { turn, last, delayMs } = replica({ peers: 0, rounds: 8 });
   assert.equal(delayMs(), 0);
+  assert.equal(turn.watched(version(last), peerWrite), false);
+  turn.watched(version(last + 1), peerWrite);
+  turn.wrote(version(last + 2), writeMs, 1);
+  turn.wrote(version(last + 3), writeMs, 1);
+  assert.ok(delayMs() >= writeMs, "another one has written meanwhile");
 });
 
 test("an aggregator is no peer, however often it writes", () => {
@@ -182,5 +200,6 @@ test("an aggregator that counts before the first own write is no peer", () => {
   const turn = new WriteTurn(createVirtualClock(), version(1000), peerWrite);
   turn.watched(version(1001), countedAt("2000"));
   turn.wrote(version(1002), writeMs, 1);
-  assert.equal(turn.delayMs(), 0);
+  turn.watched(version(1002), countedAt("2000"));
+  assert.equal(turn.delayMs(), precedenceMs);
 });
