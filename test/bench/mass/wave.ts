@@ -94,7 +94,7 @@ export async function runWave(turn: Turn, name: string, spec: WaveSpec): Promise
 /** CPU time so far, in milliseconds, by what used it. */
 function cpuOf({ guard, controlPlane }: Turn): ReadonlyMap<string, number> {
   const running = controlPlane().filter((one) => one.exit() === undefined);
-  const programs = new Map([...guard.processes]);
+  const programs = new Map(guard.processes);
   for (const { name, pid } of running) {
     const title = name.endsWith("/etcd") ? "etcd" : "API servers";
     programs.set(title, [...(programs.get(title) ?? []), pid]);
