@@ -62,8 +62,8 @@ const closeList = 0x5d;
 const openObject = 0x7b;
 const closeObject = 0x7d;
 
-/** Longer than every name that is kept. */
-const nameLengthMax = 32;
+/** A call of copyWithin takes as long as copying this many bytes one by one. */
+const shortMax = 64;
 
 class Reader {
   readonly #bytes: Buffer;
@@ -78,25 +78,25 @@ class Reader {
 
   read(wanted: Kept): KeptFields {
     this.#skipSpace();
-    this.#keep(wanted, 0);
+    this.#keep(wanted, this.#at, 0);
     this.#skipSpace();
     if (this.#at < this.#bytes.length) throw unexpected(this.#bytes, this.#at);
     return { ok: true, text: this.#bytes.toString("utf8", 0, this.#end), values: this.#values };
   }
 
-  /** Keeps of the value that begins here what is wanted of it. */
-  #keep(wanted: true | Kept, depth: number): void {
-    const bytes = this.#bytes;
-    if (wanted !== true && bytes[this.#at] === openObject) return this.#keepMembers(wanted, depth + 1);
-    if (wanted !== true && bytes[this.#at] === openList) {
-      // Not what it should be, which its kind tells.
-      this.#skip(depth, false);
-      this.#put(openList);
-      return this.#put(closeList);
+  /** Keeps of the value that begins here what is wanted of it, after its name, which begins at `start`. */
+  #keep(wanted: true | Kept, start: number, depth: number): void {
+    const first = this.#bytes[this.#at];
+    if (wanted === true || (first !== openObject && first !== openList)) {
+      this.#skip(depth, true);
+      return this.#move(start, this.#at);
     }
-    const start = this.#at;
-    this.#skip(depth, true);
     this.#move(start, this.#at);
+    if (first === openObject) return this.#keepMembers(wanted, depth + 1);
+    // Not what it should be, which its kind tells.
+    this.#skip(depth, false);
+    this.#put(openList);
+    this.#put(closeList);
   }
 
   #keepMembers(wanted: Kept, depth: number): void {
@@ -114,16 +114,13 @@ class Reader {
       if (bytes[this.#at] !== colon) throw unexpected(this.#bytes, this.#at);
       this.#at += 1;
       this.#skipSpace();
-      const name = end - start > nameLengthMax ? "" : bytes.toString("latin1", start + 1, end - 1);
-      const inner = Object.hasOwn(wanted, name) ? wanted[name] : undefined;
+      const inner = memberOf(wanted, bytes, start + 1, end - 1);
       if (inner === undefined) this.#skip(depth, false);
       else {
         if (!isFirst) this.#put(comma);
         isFirst = false;
-        this.#move(start, end);
-        this.#put(colon);
         this.#count(1);
-        this.#keep(inner, depth);
+        this.#keep(inner, start, depth);
       }
       this.#skipSpace();
       if (bytes[this.#at] === comma) {
@@ -177,9 +174,28 @@ class Reader {
   }
 
   #move(start: number, end: number): void {
-    this.#bytes.copyWithin(this.#end, start, end);
+    const bytes = this.#bytes;
+    const to = this.#end;
     this.#end += end - start;
+    if (end - start > shortMax) bytes.copyWithin(to, start, end);
+    else for (let index = 0; index < end - start; index += 1) bytes[to + index] = bytes[start + index] ?? 0;
   }
+}
+
+/**
+ * The member of `wanted` whose name stands in these bytes. They are compared where they are: to make a string of each
+ * name and to look that up takes longer than all the rest of the reading.
+ */
+function memberOf(wanted: Kept, bytes: Buffer, start: number, end: number): true | Kept | undefined {
+  for (const name in wanted) if (name.length === end - start && isAt(bytes, start, name)) return wanted[name];
+  return undefined;
+}
+
+function isAt(bytes: Buffer, start: number, name: string): boolean {
+  for (let index = 0; index < name.length; index += 1) {
+    if (bytes[start + index] !== name.charCodeAt(index)) return false;
+  }
+  return true;
 }
 
 function unexpected(bytes: Buffer, at: number): Unreadable {

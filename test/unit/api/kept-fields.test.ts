@@ -13,6 +13,27 @@ test("only the members that are wanted are kept, at every level", () => {
   assert.ok(fields.values < 10);
 });
 
+test("a name is wanted only when all of it stands there", () => {
+  const body = { ab: 1, A: 2, "": 3, aa: { c: 4 }, b: { d: 5, c: 6, cc: 7, constructor: 8, __proto__x: 9 }, ä: 10 };
+  const fields = keptFields(Buffer.from(JSON.stringify(body)), wanted);
+  assert.ok(fields.ok);
+  assert.deepEqual(JSON.parse(fields.text), { b: { c: 6 } });
+  const inherited = keptFields(Buffer.from('{"toString":1,"constructor":2,"__proto__":{"c":3}}'), wanted);
+  assert.deepEqual(inherited, { ok: true, text: "{}", values: 0 });
+});
+
+test("what is kept is the same however long it is and whatever space is around it", () => {
+  for (const length of [0, 1, 60, 64, 65, 5_000]) {
+    for (const space of ["", " ", "\n\t "]) {
+      const text = "x".repeat(length);
+      const tokens = ["{", '"e"', ":", "0", ",", '"a"', ":", `"${text}"`, ",", '"b"', ":", "[1]", "}"];
+      const fields = keptFields(Buffer.from(tokens.join(space)), wanted);
+      assert.ok(fields.ok);
+      assert.deepEqual(JSON.parse(fields.text), { a: text, b: [] });
+    }
+  }
+});
+
 test("what is no JSON, too deep or too much has no fields", () => {
   const codeOf = (text: string): number | undefined => {
     const fields = keptFields(Buffer.from(text), wanted);
