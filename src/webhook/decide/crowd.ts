@@ -24,6 +24,10 @@ export interface Match {
 export function matchOf(sources: readonly Protectors[], pod: PodRecord): Match {
   const { namespace, labels } = pod;
   const bySource = sources.map((source) => ({ source, found: source.matching(namespace, labels) }));
+  // Nearly all pods, so this is short.
+  if (bySource.every((one) => one.found.length === 0)) {
+    return { found: [], askable: [], isUnready: (asked) => !canMeet(criterionFor(asked, {}), pod, 0) };
+  }
   const crowds = bySource.filter(({ found }) => found.length > countingMax);
   const found = bySource.flatMap((one) => one.found);
   const askable = bySource.filter((one) => !crowds.includes(one)).flatMap((one) => one.found);
@@ -37,7 +41,7 @@ export function matchOf(sources: readonly Protectors[], pod: PodRecord): Match {
       if (withOwn.some((some) => some.length > countingMax)) return false;
       const specs = [...askable, ...withOwn.flat()].map(({ view }) => view?.protector.spec ?? {});
       // The others of a crowd judge by the default.
-      const all = specs.length === 0 || crowds.length > 0 ? [...specs, {}] : specs;
+      const all = crowds.length > 0 ? [...specs, {}] : specs;
       return all.every((spec) => !canMeet(criterionFor(asked, spec), pod, 0));
     },
   };

@@ -104,7 +104,8 @@ export class Handler {
       metrics.decided("admitted", "Unmatched", context.cellID);
       return allowed("Unmatched");
     }
-    let subject = await firstSubject(review, context);
+    const first = firstSubject(review, context);
+    let subject = first instanceof Promise ? await first : first;
     let decision = await this.#judge(subject, review, context);
     for (let readings = 1; decision.kind === "allowed" && this.#mayHaveChanged(subject); readings += 1) {
       const present = await review.read();

@@ -205,7 +205,8 @@ class ReviewRoute {
       metrics.httpError(cellID, "ReadBody");
       return { ok: false, answer: unreadable(body.problem) };
     }
-    const parsed = await this.#parse(body.bytes, context);
+    const parsing = this.#parse(body.bytes, context);
+    const parsed = parsing instanceof Promise ? await parsing : parsing;
     if (parsed === undefined) return { ok: false, answer: this.#busy(cellID) };
     if (!parsed.ok) {
       metrics.httpError(cellID, "UnmarshalBody");
