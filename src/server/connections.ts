@@ -195,10 +195,10 @@ export class Connections {
     connection.lastResponse = response;
     connection.requests += 1;
     if (connection.requests > requestsAtOnceMax) return this.#end(connection, "pipelined");
-    this.#moved(connection);
+    if (!connection.hasEarned) this.#moved(connection);
     response.once("close", () => {
       connection.requests -= 1;
-      this.#moved(connection);
+      if (!connection.hasEarned) this.#moved(connection);
     });
   }
 
@@ -206,13 +206,14 @@ export class Connections {
   #answers(socket: Socket, status: number): boolean {
     const connection = this.#bySocket.get(socket);
     if (connection === undefined || this.#limits.isReusable === false) return false;
-    if (status < 400) {
+    if (status < 400 && !connection.hasEarned) {
       connection.hasEarned = true;
       this.#moved(connection);
     }
     return connection.hasEarned;
   }
 
+  /** One that has earned its place is in no list any more, so that only its first requests are looked at here. */
   #moved(connection: Connection): void {
     if (connection.hasLeft) return;
     this.#all.moved(connection);
