@@ -17,8 +17,11 @@ import { quantile, type Row } from "./row.ts";
 const inFlight = 64;
 const roundMs = 2000;
 const rounds = 5;
-/** Until the compiler has seen enough: a server's second second is still a fifth slower than its fifth. */
-const warmUpMs = 4000;
+/**
+ * Until the compiler has seen enough. Counted, because on a busy machine some seconds are too few reviews, and the
+ * webhook, which has more code than the bare server, would be measured half compiled.
+ */
+const warmUpReviews = 15_000;
 
 interface Server {
   readonly pool: Pool;
@@ -57,8 +60,8 @@ async function compare(
   try {
     const [own, other] = [await answerOf(webhook.pool, body), await answerOf(bare.pool, body)];
     if (own !== other) throw new Error(`different answers are compared: ${own} and ${other}`);
-    await load(webhook, body, warmUpMs);
-    await load(bare, body, warmUpMs);
+    await warmUp(webhook, body);
+    await warmUp(bare, body);
     // In turns, so that what else the machine does hits both.
     for (let round = 1; round <= rounds; round += 1) {
       say(`unmatched reviews over ${scheme}: round ${round} of ${rounds}`);
@@ -132,6 +135,13 @@ async function startServer(
 async function messageOf<T>(child: ChildProcess): Promise<T> {
   const [message] = (await once(child, "message", { signal: AbortSignal.timeout(20_000) })) as [T];
   return message;
+}
+
+async function warmUp(server: Server, body: string): Promise<void> {
+  const each = async (): Promise<void> => {
+    for (let sent = 0; sent < warmUpReviews / inFlight; sent += 1) await answerOf(server.pool, body);
+  };
+  await Promise.all(Array.from({ length: inFlight }, each));
 }
 
 async function load(server: Server, body: string, durationMs: number): Promise<Load> {
