@@ -24,7 +24,8 @@ test = @NODE_COMPILE_CACHE=$(COMPILE_CACHE) $(NODE) --test --test-timeout=$(TEST
 # Runs one of the programs of the repository: $(call run,scripts/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
 
-.PHONY: help demo playground test test-long check alerts chart build image e2e e2e-long sim fuzz attack bench fmt clean
+.PHONY: help demo playground test test-long check alerts chart build image e2e e2e-long sim fuzz attack soak bench fmt
+.PHONY: clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +75,9 @@ fuzz: dist/podseidon ## Send generated reviews and raw bytes to the webhook; INP
 
 attack: dist/podseidon ## Attack a webhook while API servers ask it (15 minutes); SECONDS=60 each, ATTACKS="S2 S5"
 	@SECONDS=$(or $(SECONDS),60) $(NODE) test/attack/main.ts
+
+soak: dist/podseidon ## Two hours of a fleet in 15 minutes: nothing may grow, fail or be miscounted; HOURS=2
+	@SECONDS=$(or $(SECONDS),900) HOURS=$(HOURS) $(NODE) test/soak/main.ts
 
 # The sources, as in all measurements, and not dist/podseidon.
 bench: export PODSEIDON_E2E_DEV := 1

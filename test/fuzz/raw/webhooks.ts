@@ -10,6 +10,7 @@ import { issueClientCertificate, issueServerCertificate } from "../../../src/cer
 import { writeFiles } from "../../../scripts/tls-certificates.ts";
 import { startCore } from "../../attack/core.ts";
 import { freePorts } from "../../e2e/ports.ts";
+import { collectorText } from "../../support/garbage-collector.ts";
 import { type PodseidonProcess, startPodseidon } from "../../e2e/process.ts";
 import { type KeyPair, type Reach } from "./play-connection.ts";
 
@@ -24,18 +25,6 @@ export interface Webhooks {
   readonly directory: string;
   readonly close: () => Promise<void>;
 }
-
-/**
- * Collects all garbage when asked to by a signal, so that what is left is in use. A flag that is set earlier would make
- * Node reject the code cache of the executable.
- */
-const collector = `process.on("SIGUSR2", () => {
-  require("node:v8").setFlagsFromString("--expose-gc");
-  const collect = require("node:vm").runInNewContext("gc");
-  collect();
-  setImmediate(collect);
-});
-`;
 
 export async function startWebhooks(): Promise<Webhooks> {
   const directory = mkdtempSync(path.join(os.tmpdir(), "podseidon-fuzz-"));
@@ -52,7 +41,7 @@ export async function startWebhooks(): Promise<Webhooks> {
     core.writeKubeconfig(path.join(directory, "kubeconfig"));
     const clients = await writeCertificates(directory);
     const file = (name: string): string => path.join(directory, name);
-    writeFileSync(file("collector.cjs"), collector);
+    writeFileSync(file("collector.cjs"), collectorText);
     const tls = { certFile: file("tls.crt"), keyFile: file("tls.key") };
     const common = {
       processes,
