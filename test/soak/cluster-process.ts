@@ -20,6 +20,7 @@ import { type ClusterOrder, type ClusterTally } from "./cluster.ts";
 import { type PodCount, type SeenProtector } from "./counts.ts";
 import { ReviewTally } from "./review-tally.ts";
 import { clusterNames } from "./schedule.ts";
+import { Stalls } from "./stalls.ts";
 import { WorkerLoad } from "./worker-load.ts";
 import { deploymentOf, guarded, namespaces, replicasIn, templateOf, unsteady } from "./workloads.ts";
 
@@ -37,7 +38,10 @@ const slowMs = 1_500;
 const mergePatch = "application/merge-patch+json";
 const unguardedNamespaces = ["kube-system", namespaces.system];
 
-const reviews = new ReviewTally();
+const nowMs = (): number => performance.now();
+const stalls = new Stalls(nowMs);
+stalls.watch();
+const reviews = new ReviewTally(stalls, nowMs);
 const server = await startApiServer({
   crds: isCore ? [load(readFileSync(crdFile, "utf8"))] : [],
   callWebhook: reviews.count(createWebhookClient()),
@@ -130,6 +134,7 @@ function tally(): ClusterTally {
     events: worker?.events ?? 0,
     deletions: worker?.deletions ?? 0,
     reviews: reviews.reviews,
+    stalls: stalls.count,
     seen: worker?.takeChanges(),
   };
 }

@@ -26,6 +26,8 @@ export interface ClusterTally {
   /** Deletions that people asked for so far. */
   readonly deletions: number;
   readonly reviews: Reviews;
+  /** How often the machine kept the process of the cluster from running. */
+  readonly stalls: number;
   /** Since the last tally; the core has no pods. */
   readonly seen: SeenChanges | undefined;
 }

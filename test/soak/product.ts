@@ -11,6 +11,8 @@ import { namespaces } from "./workloads.ts";
 
 /** The heap of the manifests. */
 const heapMB = 512;
+/** All start at once: 20 s on two idle cores, minutes on busy ones. */
+const readyLimitMs = 600_000;
 /** As in manifests/base, so that what is soaked is what is installed. */
 const leases = `--cell-lease-namespace=${namespaces.system}`;
 const dummyPod = `--update-trigger-dummy-pod-namespace=${namespaces.dummyPod}`;
@@ -40,7 +42,7 @@ export class Product {
     const starting = commandLines(clusters, directory).map(async ({ name, role, args }): Promise<Replica> => {
       const ports = await choosePorts();
       const own = role === "webhook" ? [`--webhook-port=${ports.webhook}`] : [];
-      const options = { processes, name, directory, role, ports, env, args: [...args, ...own] };
+      const options = { processes, name, directory, role, ports, env, readyLimitMs, args: [...args, ...own] };
       return { name, process: await startPodseidon(options), isChanging: false };
     });
     return new Product(await Promise.all(starting));

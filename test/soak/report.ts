@@ -20,7 +20,7 @@ const digitsOf = (quantity: keyof Usage): number => (quantity === "heapMB" ? 1 :
 
 /** One line: how far it is, what was done, what the largest processes hold. */
 export function progressLine({ seconds, of, events, tallies, floors, samples, done }: Progress): string {
-  const reviews = (what: "admitted" | "refused" | "failed"): number =>
+  const reviews = (what: "admitted" | "refused" | "failed" | "starved"): number =>
     tallies.reduce((sum, tally) => sum + tally.reviews[what], 0);
   const newest = new Map(samples.map((sample) => [sample.name, sample.usage]));
   const largest = (quantity: keyof Usage): string =>
@@ -28,7 +28,7 @@ export function progressLine({ seconds, of, events, tallies, floors, samples, do
   return [
     `${seconds.toFixed(0).padStart(5)}/${of} s`,
     `${(events / seconds).toFixed(0)} pod events/s`,
-    `reviews ${reviews("admitted")} admitted ${reviews("refused")} refused ${reviews("failed")} failed`,
+    `reviews ${reviews("admitted")} admitted ${reviews("refused")} refused ${reviews("failed")} failed ${reviews("starved")} starved`,
     `least spare ${floors.leastSpare}`,
     `largest: heap ${largest("heapMB")} MB, ${largest("files")} files, ${largest("timers")} timers`,
     Object.entries(done)
