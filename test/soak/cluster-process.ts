@@ -183,11 +183,15 @@ async function carryOut(order: ClusterOrder): Promise<unknown> {
   }
 }
 
+/** One after the other: what comes is there before it leaves, however late this process is. */
+let orders = Promise.resolve();
 process.on("message", ({ id, order }: { id: number; order: ClusterOrder }) => {
-  carryOut(order).then(
-    (answer) => process.send?.({ id, answer }),
-    (error: unknown) => process.send?.({ id, error: error instanceof Error ? error.message : String(error) }),
-  );
+  orders = orders
+    .then(() => carryOut(order))
+    .then(
+      (answer) => void process.send?.({ id, answer }),
+      (error: unknown) => void process.send?.({ id, error: error instanceof Error ? error.message : String(error) }),
+    );
 });
 process.on("disconnect", () => process.exit(0));
 process.send?.({ id: 0, answer: server.url });

@@ -36,6 +36,8 @@ const paceMax = 8;
 const sickAt = [1 / 6, 1 / 2, 4 / 5] as const;
 const sickSecondsMax = 40;
 const forgetEvery = 3;
+/** Processes are ended in the first third only: the code of a new one warms up for minutes. */
+const endingPart = 1 / 3;
 
 /** How many times as dense as in two hours: 1 for two hours and more, at most 8. */
 export function paceOf(seconds: number): number {
@@ -43,8 +45,8 @@ export function paceOf(seconds: number): number {
 }
 
 /**
- * In the order of time. Processes are ended in the first half only, so that those whose growth is judged live through
- * all of the second; there, leaders change by lost Leases.
+ * In the order of time. Processes are ended so early that those whose growth is judged in the second half are
+ * warm; there, leaders change by lost Leases.
  */
 export function scheduleOf(seconds: number): readonly Scheduled[] {
   const pace = paceOf(seconds);
@@ -74,7 +76,7 @@ export function scheduleOf(seconds: number): readonly Scheduled[] {
       do: "takeLease",
       elected: electedNames[turn % electedNames.length]!,
     })),
-    ...each(periodSeconds.endLeader, seconds / 2, (turn) => ({
+    ...each(periodSeconds.endLeader, seconds * endingPart, (turn) => ({
       do: "endLeader",
       elected: electedNames[turn % electedNames.length]!,
     })),
