@@ -176,7 +176,6 @@ async function soak(run: Run): Promise<readonly string[]> {
   await balancer.close();
   return [
     ...ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : [])),
-    ...judgements.filter((one) => one.grows).map(growthText),
     ...wrong.map((line) => `at the end: ${line}`),
     ...floorWatch.breaches,
     ...reviews.flatMap(({ failed, failures }) => (failed === 0 ? [] : [`${failed} reviews failed: ${failures[0]}`])),
@@ -184,11 +183,12 @@ async function soak(run: Run): Promise<readonly string[]> {
       ? [`the clusters managed ${perSecond.toFixed(0)} changes of pods a second, ${eventsPerSecond} are promised`]
       : []),
     ...logged,
+    ...new Set(judgements.filter((one) => one.grows).map(growthText)),
   ];
 }
 
 function growthText({ name, quantity, trend }: Judgement): string {
-  if (Number.isNaN(trend.growth)) return `${name}: ${quantity} has too few samples in the second half`;
+  if (Number.isNaN(trend.growth)) return `${name}: there are too few samples in the second half`;
   return `${name}: ${quantity} grew by ${trend.growth.toFixed(1)} in the second half`;
 }
 

@@ -51,6 +51,7 @@ export function table(samples: readonly Sample[], judgements: readonly Judgement
         if (found === undefined) return "".padStart(20);
         const digits = digitsOf(quantity);
         const { last, growth, scatter } = found.trend;
+        if (Number.isNaN(growth)) return "too few samples".padStart(20);
         const sign = growth < 0 ? "" : "+";
         const mark = found.grows ? " !" : "";
         return `${last.toFixed(digits)} (${sign}${growth.toFixed(1)}±${scatter.toFixed(1)})${mark}`.padStart(20);
