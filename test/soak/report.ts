@@ -16,19 +16,19 @@ export interface Progress {
 }
 
 const quantities: readonly (keyof Usage)[] = ["heapMB", "residentMB", "files", "sockets", "timers"];
+const kinds = ["admitted", "refused", "failed", "starved"] as const;
 const digitsOf = (quantity: keyof Usage): number => (quantity === "heapMB" ? 1 : 0);
 
 /** One line: how far it is, what was done, what the largest processes hold. */
 export function progressLine({ seconds, of, events, tallies, floors, samples, done }: Progress): string {
-  const reviews = (what: "admitted" | "refused" | "failed" | "starved"): number =>
-    tallies.reduce((sum, tally) => sum + tally.reviews[what], 0);
+  const sumOf = (kind: (typeof kinds)[number]): number => tallies.reduce((sum, tally) => sum + tally.reviews[kind], 0);
   const newest = new Map(samples.map((sample) => [sample.name, sample.usage]));
   const largest = (quantity: keyof Usage): string =>
     Math.max(...Array.from(newest.values(), (usage) => usage[quantity])).toFixed(0);
   return [
     `${seconds.toFixed(0).padStart(5)}/${of} s`,
     `${(events / seconds).toFixed(0)} pod events/s`,
-    `reviews ${reviews("admitted")} admitted ${reviews("refused")} refused ${reviews("failed")} failed ${reviews("starved")} starved`,
+    `reviews ${kinds.map((kind) => `${sumOf(kind)} ${kind}`).join(" ")}`,
     `least spare ${floors.leastSpare}`,
     `largest: heap ${largest("heapMB")} MB, ${largest("files")} files, ${largest("timers")} timers`,
     Object.entries(done)

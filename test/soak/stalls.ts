@@ -1,6 +1,6 @@
 /**
- * Whether this process was kept from running: what takes long then is the machine's fault. All processes of a soak share
- * the machine, so one that stalls stands for the others.
+ * Whether this process was kept from running: what takes long then is the machine's fault. All processes of a soak
+ * share the machine, so one that stalls stands for the others.
  */
 const tickMs = 250;
 /** Later than that, requests of seconds may have run into their deadlines. */
