@@ -11,6 +11,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { KubeAssetsError } from "../../scripts/kube-assets.ts";
 import { measureBudgetSources } from "./budget-sources.ts";
+import { measureCell } from "./cell.ts";
 import { measureEveryday } from "./everyday/measure.ts";
 import { measureFreshCounts } from "./fresh-counts.ts";
 import { measureHandshakes } from "./handshakes.ts";
@@ -43,6 +44,7 @@ const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<read
   reviews: measureReviews,
   transport: measureTransport,
   pods: measurePodLists,
+  cell: measureCell,
   budgets: measureBudgetSources,
   workloads: measureWorkloads,
 };

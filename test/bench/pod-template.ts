@@ -6,38 +6,74 @@ import { envelope, field, frame, message, pod, watchEvent } from "../unit/kube/p
 
 export type Encoding = "json" | "protobuf";
 
-export interface Template {
-  readonly bytes: Buffer;
-  /** Where the number stands. */
-  readonly offsets: readonly number[];
+/** What differs between the pods of a template: texts with marks in them, all of the same length. */
+export interface PodShape {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly version: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Of an event; default ADDED. */
+  readonly eventType?: "ADDED" | "MODIFIED" | "DELETED";
 }
 
-const digits = 6;
-const placeholder = "@".repeat(digits);
+/** A text that stands for digits: as many as it is long. */
+export interface Mark {
+  readonly text: string;
+  /** From the number that `fill` counts up. */
+  readonly numberOf: (index: number) => number;
+}
+
+export interface Template {
+  readonly bytes: Buffer;
+  /** Where the digits stand. */
+  readonly places: readonly { readonly offset: number; readonly mark: Mark }[];
+}
+
 const managedPaths = 40;
 const environmentVariables = 14;
 
+/** The number of the pod. */
+const podMark: Mark = { text: "@".repeat(6), numberOf: (index) => index };
+
 /** What a list holds of a pod, or a whole event of a watch. */
-export function createTemplate(encoding: Encoding, as: "item" | "event"): Template {
-  const bytes = encoding === "json" ? jsonOf(as) : protobufOf(as);
-  const offsets: number[] = [];
-  for (let at = bytes.indexOf(placeholder); at >= 0; at = bytes.indexOf(placeholder, at + digits)) offsets.push(at);
-  return { bytes, offsets };
+export function createTemplate(
+  encoding: Encoding,
+  as: "item" | "event",
+  shape: PodShape = webPod,
+  marks: readonly Mark[] = [podMark],
+): Template {
+  const bytes = encoding === "json" ? jsonOf(as, shape) : protobufOf(as, shape);
+  const places: Template["places"][number][] = [];
+  for (const mark of marks) {
+    const { text } = mark;
+    for (let offset = bytes.indexOf(text); offset >= 0; offset = bytes.indexOf(text, offset + text.length))
+      places.push({ offset, mark });
+  }
+  return { bytes, places };
 }
 
 /** `count` pods one behind the other, numbered from `first`. */
-export function fill({ bytes, offsets }: Template, first: number, count: number): Buffer {
+export function fill({ bytes, places }: Template, first: number, count: number): Buffer {
   const filled = Buffer.allocUnsafe(bytes.length * count);
   for (let index = 0; index < count; index += 1) {
     const start = index * bytes.length;
     bytes.copy(filled, start);
-    const number = String(first + index).padStart(digits, "0");
-    for (const offset of offsets) filled.write(number, start + offset, "latin1");
+    for (const { offset, mark } of places) {
+      const number = String(mark.numberOf(first + index)).padStart(mark.text.length, "0");
+      filled.write(number, start + offset, "latin1");
+    }
   }
   return filled;
 }
 
-const labels = { app: "web", "pod-template-hash": "5d4f8c7b9d", tier: "frontend", zone: "z1" };
+const webPod: PodShape = {
+  namespace: "shop",
+  name: `web-5d4f8c7b9d-${podMark.text}`,
+  uid: `0a1b2c3d-4e5f-6071-8293-a4b5c6${podMark.text}`,
+  version: `1${podMark.text}`,
+  labels: { app: "web", "pod-template-hash": "5d4f8c7b9d", tier: "frontend", zone: "z1" },
+};
 const annotations = {
   "example.com/checksum": "0123456789abcdef".repeat(4),
   "example.com/config": "some settings of a sidecar ".repeat(12),
@@ -74,14 +110,14 @@ const managers = ["kube-controller-manager", "kubelet", "kube-scheduler"];
 const conditionTypes = ["PodScheduled", "Initialized", "ContainersReady", "Ready", "PodReadyToStartContainers"];
 const at = "2026-01-02T03:04:05Z";
 
-function jsonOf(as: "item" | "event"): Buffer {
+function jsonOf(as: "item" | "event", { namespace, name, uid, version, labels, eventType }: PodShape): Buffer {
   const object = {
     metadata: {
-      name: `web-5d4f8c7b9d-${placeholder}`,
+      name,
       generateName: "web-5d4f8c7b9d-",
-      namespace: "shop",
-      uid: `0a1b2c3d-4e5f-6071-8293-a4b5c6${placeholder}`,
-      resourceVersion: `1${placeholder}`,
+      namespace,
+      uid,
+      resourceVersion: version,
       creationTimestamp: at,
       labels,
       annotations,
@@ -105,23 +141,19 @@ function jsonOf(as: "item" | "event"): Buffer {
   };
   if (as === "item") return Buffer.from(`${JSON.stringify(object)},`);
   const typed = { kind: "Pod", apiVersion: "v1", ...object };
-  return Buffer.from(`${JSON.stringify({ type: "ADDED", object: typed })}\n`);
+  return Buffer.from(`${JSON.stringify({ type: eventType ?? "ADDED", object: typed })}\n`);
 }
 
-function protobufOf(as: "item" | "event"): Buffer {
+function protobufOf(as: "item" | "event", { eventType, ...shape }: PodShape): Buffer {
   const object = pod({
-    name: `web-5d4f8c7b9d-${placeholder}`,
-    namespace: "shop",
-    uid: `0a1b2c3d-4e5f-6071-8293-a4b5c6${placeholder}`,
-    version: `1${placeholder}`,
-    labels,
+    ...shape,
     annotations,
     managers,
     managedFieldsV1,
     conditionTypes,
     spec: asMessage(spec),
   });
-  return as === "item" ? field(2, object) : frame(watchEvent("ADDED", envelope("Pod", object)));
+  return as === "item" ? field(2, object) : frame(watchEvent(eventType ?? "ADDED", envelope("Pod", object)));
 }
 
 /**
