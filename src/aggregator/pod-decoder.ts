@@ -1,8 +1,9 @@
-/** What the aggregator keeps of a pod: its record (api/pod.ts), with equal label sets and kinds shared between pods. */
+/** What the aggregator keeps of a pod (compact-pod.ts), with equal label sets, namespaces and kinds shared between pods. */
 import { type Labels, type PodRecord, readPodRecord } from "../api/pod.ts";
 import { noWorkload, otherWorkload, readWorkloadKind, type ReadWorkloadKind } from "../api/workload-kind.ts";
 import { type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { type Decode } from "../kube/informer.ts";
+import { CompactPod } from "./compact-pod.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
 
 /**
@@ -20,13 +21,15 @@ export function createPodDecoder(
   { indexErrors }: Pick<AggregatorMetrics, "indexErrors">,
 ): Decode<PodRecord> {
   const intern = createLabelInterner();
+  const sharedNamespace = createNamespaceInterner();
   const shared = createKindInterner();
   const readKind: ReadWorkloadKind = (metadata) => shared(readWorkloadKind(metadata));
   return (raw) => {
     const pod = readPodRecord(raw, intern, syncTime.readEventTime, readKind);
-    if (algorithm.kind === "annotation" && pod !== undefined && pod.eventTime === undefined)
+    if (pod === undefined) return undefined;
+    if (algorithm.kind === "annotation" && pod.eventTime === undefined)
       indexErrors.inc({ namespace: pod.namespace, error: "EventTime" });
-    return pod;
+    return new CompactPod(pod, sharedNamespace(pod.namespace));
   };
 }
 
@@ -36,14 +39,47 @@ export function createPodDecoder(
  * of references.
  */
 export function createLabelInterner(): (labels: Labels) => Labels {
-  const known = new Map<string, Labels>();
+  // By hash, as the texts would take more memory than the labels. Of two sets with the same one the newer is shared.
+  const known = new Map<number, Labels>();
   return (labels) => {
-    const text = JSON.stringify(labels);
-    const shared = known.get(text);
-    if (shared !== undefined) return shared;
+    const hash = hashOf(labels);
+    const shared = known.get(hash);
+    if (shared !== undefined && areEqual(shared, labels)) return shared;
     if (known.size >= distinctLabelsMax) known.clear();
-    known.set(text, labels);
+    known.set(hash, labels);
     return labels;
+  };
+}
+
+/** FNV-1a of all keys and values, in 32 bits. */
+function hashOf(labels: Labels): number {
+  let hash = 0x811c9dc5;
+  for (const key in labels) {
+    for (const text of [key, labels[key]!]) {
+      for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+      // Between texts, as no label holds it.
+      hash = Math.imul(hash ^ 0xff, 0x01000193);
+    }
+  }
+  return hash;
+}
+
+function areEqual(a: Labels, b: Labels): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
+}
+
+/** Namespaces remembered. A cluster has hundreds; when it is full, all are forgotten. */
+const namespacesMax = 16_384;
+
+function createNamespaceInterner(): (namespace: string) => string {
+  const known = new Map<string, string>();
+  return (namespace) => {
+    const shared = known.get(namespace);
+    if (shared !== undefined) return shared;
+    if (known.size >= namespacesMax) known.clear();
+    known.set(namespace, namespace);
+    return namespace;
   };
 }
 

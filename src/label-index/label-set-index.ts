@@ -9,23 +9,34 @@
 import { type Labels } from "../api/pod.ts";
 import { matches, type CompiledSelector, type KeyRequirement } from "./canonical-selector.ts";
 import { type LabelIndex } from "./label-index.ts";
+import { SmallSet } from "./small-set.ts";
 
-/** `track` takes the labels of a pod, `query` a compiled selector. */
-export type LabelSetIndex = LabelIndex<Labels, CompiledSelector, void>;
+/** `track` takes the labels of a pod and returns its label set, `query` takes a compiled selector. */
+export interface LabelSetIndex extends LabelIndex<Labels, CompiledSelector, LabelSet> {
+  /** The label set of a tracked name. */
+  labelSetOf(name: string): LabelSet | undefined;
+  /** Each fitting label set once. */
+  labelSets(selector: CompiledSelector): LabelSet[];
+}
 
-/** A distinct label set and the names that have it. */
-interface SharedLabels {
+/** One for all names with equal labels, as long as there is one: whoever keeps something for each keeps it once. */
+export interface LabelSet {
+  /** The names that have it; empty when it is no longer in use. */
+  readonly names: Iterable<string> & { readonly size: number };
+}
+
+interface SharedLabels extends LabelSet {
   /** Equal label sets have equal text. */
   readonly text: string;
   readonly labels: Labels;
-  readonly names: Set<string>;
+  readonly names: SmallSet<string>;
 }
 
 /** The label sets that have a key, by its value. */
 interface Postings {
   /** How many they are. */
   count: number;
-  readonly byValue: Map<string, Set<SharedLabels>>;
+  readonly byValue: Map<string, SmallSet<SharedLabels>>;
 }
 
 /** Lists of label sets; every match is in one of them. Empty lists are left out. */
@@ -48,35 +59,42 @@ export function createLabelSetIndex(): LabelSetIndex {
     return true;
   }
 
+  function* fitting(selector: CompiledSelector): Generator<SharedLabels, void, undefined> {
+    if (selector.kind === "nothing") return;
+    for (const list of candidates(selector.requirements, postingsByKey) ?? [sharedByText.values()]) {
+      for (const shared of list) if (matches(selector, shared.labels)) yield shared;
+    }
+  }
+
   return {
     track(name, labels) {
       const text = textOf(labels);
-      if (sharedByName.get(name)?.text === text) return;
+      const before = sharedByName.get(name);
+      if (before?.text === text) return before;
       untrack(name);
       let shared = sharedByText.get(text);
       if (shared === undefined) {
-        shared = { text, labels: { ...labels }, names: new Set() };
+        shared = { text, labels: { ...labels }, names: new SmallSet() };
         sharedByText.set(text, shared);
         addPostings(postingsByKey, shared);
       }
       shared.names.add(name);
       sharedByName.set(name, shared);
+      return shared;
     },
     untrack,
     query(selector, max = Infinity) {
       const names: string[] = [];
-      if (selector.kind === "nothing") return names;
-      for (const list of candidates(selector.requirements, postingsByKey) ?? [sharedByText.values()]) {
-        for (const shared of list) {
-          if (!matches(selector, shared.labels)) continue;
-          for (const name of shared.names) {
-            names.push(name);
-            if (names.length >= max) return names;
-          }
+      for (const shared of fitting(selector)) {
+        for (const name of shared.names) {
+          names.push(name);
+          if (names.length >= max) return names;
         }
       }
       return names;
     },
+    labelSetOf: (name) => sharedByName.get(name),
+    labelSets: (selector) => [...fitting(selector)],
     get size() {
       return sharedByName.size;
     },
@@ -138,9 +156,12 @@ function addPostings(postingsByKey: Map<string, Postings>, shared: SharedLabels)
       postingsByKey.set(key, postings);
     }
     postings.count++;
-    const list = postings.byValue.get(value);
-    if (list === undefined) postings.byValue.set(value, new Set([shared]));
-    else list.add(shared);
+    let list = postings.byValue.get(value);
+    if (list === undefined) {
+      list = new SmallSet();
+      postings.byValue.set(value, list);
+    }
+    list.add(shared);
   }
 }
 

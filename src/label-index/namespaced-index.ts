@@ -2,7 +2,9 @@
 import { type LabelIndex } from "./label-index.ts";
 
 /** A LabelIndex whose calls name the namespace. What is tracked in one is never found in another. */
-export interface NamespacedIndex<Item, Query, Tracked> {
+export interface NamespacedIndex<Item, Query, Tracked, Index = LabelIndex<Item, Query, Tracked>> {
+  /** The index of `namespace`; undefined when nothing is tracked in it. */
+  in(namespace: string): Index | undefined;
   track(namespace: string, name: string, item: Item): Tracked;
   untrack(namespace: string, name: string): boolean;
   /** Whether anything is tracked in `namespace`. */
@@ -12,11 +14,12 @@ export interface NamespacedIndex<Item, Query, Tracked> {
 }
 
 /** `createIndex` makes the index of a namespace when its first name is tracked; a namespace without names has none. */
-export function createNamespacedIndex<Item, Query, Tracked>(
-  createIndex: () => LabelIndex<Item, Query, Tracked>,
-): NamespacedIndex<Item, Query, Tracked> {
-  const indexes = new Map<string, LabelIndex<Item, Query, Tracked>>();
+export function createNamespacedIndex<Item, Query, Tracked, Index extends object>(
+  createIndex: () => Index & LabelIndex<Item, Query, Tracked>,
+): NamespacedIndex<Item, Query, Tracked, Index> {
+  const indexes = new Map<string, Index & LabelIndex<Item, Query, Tracked>>();
   return {
+    in: (namespace) => indexes.get(namespace),
     track(namespace, name, item) {
       const index = indexes.get(namespace) ?? createIndex();
       const tracked = index.track(name, item);
