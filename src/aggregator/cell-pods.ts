@@ -32,7 +32,8 @@ export class CellPods {
   /** Applies an event of the informer. */
   apply(event: InformerEvent<PodRecord>): void {
     const { object: pod } = event;
-    this.#cover(this.#syncTime.ofEvent(event, this.#clock.epochMicros()));
+    const now = this.#clock.epochMicros();
+    this.#cover(this.#syncTime.ofEvent(event, now), now);
     if (event.type === "deleted") {
       this.#byUID.delete(pod.uid);
       this.#uidByDigest?.delete(digestOfUID(pod.uid));
@@ -55,9 +56,8 @@ export class CellPods {
   }
 
   /** The snapshot includes everything up to `time`, but at most up to now: annotations of pods can claim any time. */
-  #cover(time: EpochMicros | undefined): void {
+  #cover(time: EpochMicros | undefined, now = this.#clock.epochMicros()): void {
     if (time === undefined) return;
-    const now = this.#clock.epochMicros();
     const before = this.#lastEventTime;
     const covered = Math.min(time, now) as EpochMicros;
     // A covered time in the future comes from a clock that was set back since.
@@ -73,8 +73,12 @@ export class CellPods {
     return this.#lastEventTime;
   }
 
-  get(key: ObjectKey): PodRecord | undefined {
-    return this.#informer.get(key);
+  /** Those of the keys that are there. */
+  *pick(keys: Iterable<ObjectKey>): Iterable<PodRecord> {
+    for (const key of keys) {
+      const pod = this.#informer.get(key);
+      if (pod !== undefined) yield pod;
+    }
   }
 
   byUID(uid: string): PodRecord | undefined {

@@ -129,7 +129,7 @@ export class CellWatch implements ProvableWatch {
     return this.#pods.lastEventTime;
   }
 
-  get pods(): Pick<CellPods, "get" | "byUID"> {
+  get pods(): Pick<CellPods, "pick" | "byUID"> {
     return this.#pods;
   }
 

@@ -1,6 +1,6 @@
 /**
  * A pod as the aggregator keeps it, a hundred thousand times: it holds its key and no second text of its name, shares
- * its namespace and labels with others, and has one number for all that is true or false.
+ * its namespace and labels with others, has one number for all that is true or false, and its version as a number.
  */
 import { type ObjectKey, partsOf } from "../api/object-key.ts";
 import { type Labels, type PodRecord } from "../api/pod.ts";
@@ -18,23 +18,25 @@ export class CompactPod implements PodRecord {
   readonly key: ObjectKey;
   readonly namespace: string;
   readonly uid: string;
-  readonly resourceVersion: ResourceVersion;
   readonly labels: Labels;
   readonly readySince: EpochMicros | undefined;
   readonly eventTime: EpochMicros | undefined;
   readonly workloadKind: string | undefined;
   readonly #flags: number;
+  /** A text only where a number is too small for it. */
+  readonly #version: number | ResourceVersion;
 
   /** `namespace`: the text of it that is shared. */
   constructor(pod: PodRecord, namespace: string) {
     this.key = pod.key;
     this.namespace = namespace;
     this.uid = pod.uid;
-    this.resourceVersion = pod.resourceVersion;
     this.labels = pod.labels;
     this.readySince = pod.readySince;
     this.eventTime = pod.eventTime;
     this.workloadKind = pod.workloadKind;
+    const version = Number(pod.resourceVersion);
+    this.#version = Number.isSafeInteger(version) ? version : pod.resourceVersion;
     this.#flags =
       (pod.isTerminating ? terminating : 0) |
       (pod.isTerminal ? terminal : 0) |
@@ -46,6 +48,10 @@ export class CompactPod implements PodRecord {
 
   get name(): string {
     return partsOf(this.key).name;
+  }
+
+  get resourceVersion(): ResourceVersion {
+    return String(this.#version) as ResourceVersion;
   }
 
   get isTerminating(): boolean {

@@ -31,6 +31,7 @@ import { type AggregatorDependencies, type AggregatorSettings } from "./dependen
 import { type AggregatorSizes } from "./metrics.ts";
 import { ProtectorState } from "./protector-state.ts";
 import { type Pass, reconcileProtector } from "./reconcile.ts";
+import { SelfCheck } from "./self-check.ts";
 import { Waiting } from "./waiting.ts";
 
 export class Aggregator {
@@ -47,6 +48,8 @@ export class Aggregator {
   readonly #former = new FormerProtectors();
   readonly #waiting = new Waiting();
   readonly #pace: CountingPace;
+  /** Of the matches. To be run while leading. */
+  readonly selfCheck: SelfCheck;
   /** For heartbeats. Kept while leading. */
   readonly backlog: Backlog;
   #eventsCameAtMs: MonotonicMs | undefined;
@@ -60,6 +63,7 @@ export class Aggregator {
     this.#podProtectorLabelSelector = compiled.selector;
     this.#matchTable = new MatchTable((podKey) => deps.coverage.recheck(podKey));
     deps.coverage.addTable(this.#matchTable);
+    this.selfCheck = new SelfCheck({ ...deps, table: this.#matchTable, onRepaired: (keys) => this.#enqueueAll(keys) });
     this.#pace = new CountingPace({
       config,
       clock: deps.clock,
@@ -222,7 +226,11 @@ export class Aggregator {
       this.#waitForEvent(key, versionBefore);
       return [{ kind: "done" }, "open"];
     }
-    const cell = { snapshot, lastEventTime: this.#cell.lastEventTime, pods: this.#podsOf(key) };
+    const cell = {
+      snapshot,
+      lastEventTime: this.#cell.lastEventTime,
+      pods: this.#cell.pods.pick(this.#matchTable.podKeysOf(key)),
+    };
     const tools = { config: this.#config, fences: this.#fences, writer: this.#writer, clock: this.#deps.clock };
     const pass = await reconcileProtector(state, cell, tools, signal);
     this.#waitFor(state, pass, versionBefore, signal);
@@ -231,13 +239,6 @@ export class Aggregator {
 
   #isOurs(state: ProtectorState): boolean {
     return matches(this.#podProtectorLabelSelector, state.newest.protector.metadata.labels ?? {});
-  }
-
-  *#podsOf(key: ObjectKey): Iterable<PodRecord> {
-    for (const podKey of this.#matchTable.podKeysOf(key)) {
-      const pod = this.#cell.pods.get(podKey);
-      if (pod !== undefined) yield pod;
-    }
   }
 
   /** What a pass waits for may have come while it wrote. Nothing else would wake the PodProtector then. */

@@ -5,6 +5,7 @@
  * - protector-state.ts: what is remembered of a PodProtector. cell-writer.ts: its reads and writes.
  * - cell-watch.ts: how far the snapshot of the cell has come. cell-pods.ts: its pods. pod-decoder.ts: what is kept of a
  *   pod. match-table.ts: which pods a PodProtector counts.
+ *   compact-pod.ts: how. self-check.ts: whether it is what the pods say.
  * - barrier.ts: LIST barriers. fencer.ts: fences.
  * - heartbeat.ts: when the cell beats. freshness.ts: what proves that a watch is fresh. protector-watch.ts: that of
  *   PodProtectors. backlog.ts: what is not counted. cell-lease-writer.ts: the write. heartbeat-metrics.ts

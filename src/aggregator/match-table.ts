@@ -14,6 +14,7 @@ import {
   createNamespacedIndex,
   createSelectorIndex,
   formatSelector,
+  type LabelSet,
   matches,
 } from "../label-index/index.ts";
 
@@ -25,7 +26,8 @@ interface Match {
   readonly protecting: CompiledSelector | undefined;
   /** Canonical text of the counting selector. */
   readonly selectorText: string;
-  readonly podKeys: Set<ObjectKey>;
+  /** Those that it selects. Pods with equal labels share one. */
+  readonly labelSets: Set<LabelSet>;
 }
 
 type Tracked =
@@ -33,12 +35,18 @@ type Tracked =
   /** `reason`: why the selector is invalid. */
   | { readonly ok: false; readonly reason: string; readonly selectorText: string | undefined };
 
-/** The names in both indexes are keys: of protectors in the first, of pods in the second. */
+const none: readonly ObjectKey[] = [];
+
+/**
+ * The names in both indexes are keys: of protectors in the first, of pods in the second. What matches what is kept for
+ * each label set, which most pods share with others.
+ */
 export class MatchTable {
   readonly #selectors = createNamespacedIndex(createSelectorIndex);
   readonly #labelSets = createNamespacedIndex(createLabelSetIndex);
   readonly #matches = new Map<ObjectKey, Match>();
-  readonly #protectorsOfPod = new Map<ObjectKey, readonly ObjectKey[]>();
+  /** Of each label set that a pod has, `none` included. */
+  readonly #protectorsOf = new Map<LabelSet, readonly ObjectKey[]>();
   readonly #onMatch: (podKey: ObjectKey) => void;
 
   /** `onMatch`: a protector has begun or ceased to count the pod, or protects others than before. */
@@ -61,12 +69,12 @@ export class MatchTable {
     const selectorText = formatSelector(compiled.selector);
     this.untrackProtector(key);
     this.#selectors.track(namespace, key, selector);
-    const podKeys = new Set(this.#labelSets.query(namespace, compiled.selector) as ObjectKey[]);
+    const labelSets = new Set(this.#labelSets.in(namespace)?.labelSets(compiled.selector));
     const protecting = protectingSelector(protector);
-    this.#matches.set(key, { namespace, source, protecting, selectorText, podKeys });
-    for (const podKey of podKeys) {
-      this.#protectorsOfPod.set(podKey, [...(this.#protectorsOfPod.get(podKey) ?? []), key]);
-      this.#onMatch(podKey);
+    this.#matches.set(key, { namespace, source, protecting, selectorText, labelSets });
+    for (const labelSet of labelSets) {
+      this.#protectorsOf.set(labelSet, [...this.#protectorsOfSet(labelSet).filter((other) => other !== key), key]);
+      this.#matchChanged(labelSet);
     }
     return { ok: true, selectorText };
   }
@@ -76,34 +84,59 @@ export class MatchTable {
     if (match === undefined) return;
     this.#matches.delete(key);
     this.#selectors.untrack(match.namespace, key);
-    for (const podKey of match.podKeys) {
-      const rest = (this.#protectorsOfPod.get(podKey) ?? []).filter((other) => other !== key);
-      if (rest.length === 0) this.#protectorsOfPod.delete(podKey);
-      else this.#protectorsOfPod.set(podKey, rest);
-      this.#onMatch(podKey);
+    for (const labelSet of match.labelSets) {
+      const rest = (this.#protectorsOf.get(labelSet) ?? none).filter((other) => other !== key);
+      this.#protectorsOf.set(labelSet, rest.length === 0 ? none : rest);
+      this.#matchChanged(labelSet);
     }
   }
 
   /** The pod is new or has other labels than `previous`. Returns the protectors whose counts it may change. */
   podChanged(pod: PodRecord, previous: PodRecord | undefined): readonly ObjectKey[] {
-    const before = this.#protectorsOfPod.get(pod.key) ?? [];
+    const { key, namespace, labels } = pod;
+    const labelSetBefore = this.#labelSetOf(pod);
+    const before = this.#protectorsOfSet(labelSetBefore);
     if (previous !== undefined && previous.labels === pod.labels) return before;
-    this.#labelSets.track(pod.namespace, pod.key, pod.labels);
-    const after = this.#selectors.query(pod.namespace, pod.labels) as ObjectKey[];
-    for (const key of before) this.#matches.get(key)?.podKeys.delete(pod.key);
-    for (const key of after) this.#matches.get(key)?.podKeys.add(pod.key);
-    if (after.length === 0) this.#protectorsOfPod.delete(pod.key);
-    else this.#protectorsOfPod.set(pod.key, after);
+    const labelSet = this.#labelSets.track(namespace, key, labels);
+    if (labelSet === labelSetBefore) return before;
+    this.#left(labelSetBefore);
+    let after = this.#protectorsOf.get(labelSet);
+    if (after === undefined) {
+      // A copy takes no more memory than it needs.
+      after = [...(this.#selectors.query(namespace, labels) as ObjectKey[])];
+      this.#protectorsOf.set(labelSet, after.length === 0 ? none : after);
+      for (const protector of after) this.#matches.get(protector)?.labelSets.add(labelSet);
+    }
     return before.length === 0 ? after : [...new Set([...before, ...after])];
   }
 
   /** The pod is gone. Returns the protectors that counted it. */
-  podDeleted(pod: PodRecord): readonly ObjectKey[] {
-    const before = this.#protectorsOfPod.get(pod.key) ?? [];
+  podDeleted(pod: Pick<PodRecord, "key" | "namespace">): readonly ObjectKey[] {
+    const labelSet = this.#labelSetOf(pod);
+    const before = this.#protectorsOfSet(labelSet);
     this.#labelSets.untrack(pod.namespace, pod.key);
-    for (const key of before) this.#matches.get(key)?.podKeys.delete(pod.key);
-    this.#protectorsOfPod.delete(pod.key);
+    this.#left(labelSet);
     return before;
+  }
+
+  /**
+   * Makes anew what is kept of the protector and of pods that are wrong in it (self-check.ts): each with its record, or
+   * undefined when it is gone. Returns the protectors whose counts that may change.
+   */
+  rebuild(
+    key: ObjectKey,
+    protector: PodProtector,
+    wrong: ReadonlyMap<ObjectKey, PodRecord | undefined>,
+  ): ReadonlySet<ObjectKey> {
+    const { namespace } = protector.metadata;
+    const changed = new Set([key]);
+    for (const [podKey, pod] of wrong) {
+      for (const other of this.podDeleted({ key: podKey, namespace })) changed.add(other);
+      if (pod !== undefined) for (const other of this.podChanged(pod, undefined)) changed.add(other);
+    }
+    this.untrackProtector(key);
+    this.trackProtector(key, protector);
+    return changed;
   }
 
   /** Protectors that are tracked: those with a valid selector. */
@@ -112,21 +145,40 @@ export class MatchTable {
   }
 
   /** Whether a protector protects this pod. */
-  protects({ key, labels }: Pick<PodRecord, "key" | "labels">): boolean {
-    return (this.#protectorsOfPod.get(key) ?? []).some((protector) => {
+  protects(pod: Pick<PodRecord, "key" | "namespace" | "labels">): boolean {
+    return this.#protectorsOfSet(this.#labelSetOf(pod)).some((protector) => {
       const protecting = this.#matches.get(protector)?.protecting;
-      return protecting === undefined || matches(protecting, labels);
+      return protecting === undefined || matches(protecting, pod.labels);
     });
   }
 
   /** Whether the protector has a valid selector, and counts no pod of the cell. */
   countsNone(key: ObjectKey): boolean {
-    return this.#matches.get(key)?.podKeys.size === 0;
+    return this.#matches.get(key)?.labelSets.size === 0;
   }
 
   /** Keys of the pods that the protector counts. */
-  podKeysOf(key: ObjectKey): Iterable<ObjectKey> {
-    return this.#matches.get(key)?.podKeys ?? [];
+  *podKeysOf(key: ObjectKey): Iterable<ObjectKey> {
+    for (const { names } of this.#matches.get(key)?.labelSets ?? []) yield* names as Iterable<ObjectKey>;
+  }
+
+  #labelSetOf({ namespace, key }: Pick<PodRecord, "key" | "namespace">): LabelSet | undefined {
+    return this.#labelSets.in(namespace)?.labelSetOf(key);
+  }
+
+  #protectorsOfSet(labelSet: LabelSet | undefined): readonly ObjectKey[] {
+    return labelSet === undefined ? none : (this.#protectorsOf.get(labelSet) ?? none);
+  }
+
+  /** A pod has this label set no longer. With its last pod it ends. */
+  #left(labelSet: LabelSet | undefined): void {
+    if (labelSet === undefined || labelSet.names.size > 0) return;
+    for (const protector of this.#protectorsOfSet(labelSet)) this.#matches.get(protector)?.labelSets.delete(labelSet);
+    this.#protectorsOf.delete(labelSet);
+  }
+
+  #matchChanged({ names }: LabelSet): void {
+    for (const podKey of names) this.#onMatch(podKey as ObjectKey);
   }
 }
 

@@ -45,6 +45,7 @@ export interface AggregatorMetrics {
   readonly settled: Counter;
   readonly fences: Counter;
   readonly historyResets: Counter;
+  readonly selfChecks: Counter;
   /** The CRD of the core dropped extension fields of a write. */
   readonly pruned: (core: string) => void;
   readonly snapshotAge: Gauge;
@@ -97,6 +98,12 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
       "aggregator_worker_history_reset_total",
       "Worker cluster restores detected (resourceVersions went backwards), in the snapshot or in a PodProtector",
       [],
+    ),
+    selfChecks: metrics.counter(
+      "aggregator_self_check_total",
+      "PodProtectors whose pods were counted again from scratch, by result: same, or wrong: what was kept of them " +
+        "incrementally differed; repaired and unrepaired say what came of each wrong one",
+      ["result"],
     ),
     pruned: createPrunedCounter(metrics, "aggregator"),
     snapshotAge: metrics.gauge(

@@ -1,4 +1,4 @@
-/** What the aggregator keeps of a pod (compact-pod.ts), with equal label sets, namespaces and kinds shared between pods. */
+/** What the aggregator keeps of a pod (compact-pod.ts): pods share equal label sets, namespaces and kinds. */
 import { type Labels, type PodRecord, readPodRecord } from "../api/pod.ts";
 import { noWorkload, otherWorkload, readWorkloadKind, type ReadWorkloadKind } from "../api/workload-kind.ts";
 import { type SyncTime, type SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
@@ -47,7 +47,8 @@ export function createLabelInterner(): (labels: Labels) => Labels {
     if (shared !== undefined && areEqual(shared, labels)) return shared;
     if (known.size >= distinctLabelsMax) known.clear();
     known.set(hash, labels);
-    return labels;
+    // So that an index needs no copy of its own.
+    return Object.freeze(labels);
   };
 }
 
@@ -72,14 +73,15 @@ function areEqual(a: Labels, b: Labels): boolean {
 /** Namespaces remembered. A cluster has hundreds; when it is full, all are forgotten. */
 const namespacesMax = 16_384;
 
-function createNamespaceInterner(): (namespace: string) => string {
+/** Returns for each text an equal one that was seen before. */
+function createNamespaceInterner(): (text: string) => string {
   const known = new Map<string, string>();
-  return (namespace) => {
-    const shared = known.get(namespace);
+  return (text) => {
+    const shared = known.get(text);
     if (shared !== undefined) return shared;
     if (known.size >= namespacesMax) known.clear();
-    known.set(namespace, namespace);
-    return namespace;
+    known.set(text, text);
+    return text;
   };
 }
 

@@ -74,7 +74,7 @@ export function createLabelSetIndex(): LabelSetIndex {
       untrack(name);
       let shared = sharedByText.get(text);
       if (shared === undefined) {
-        shared = { text, labels: { ...labels }, names: new SmallSet() };
+        shared = { text, labels: Object.isFrozen(labels) ? labels : { ...labels }, names: new SmallSet() };
         sharedByText.set(text, shared);
         addPostings(postingsByKey, shared);
       }

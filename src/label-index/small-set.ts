@@ -1,4 +1,4 @@
-/** A set that mostly has one member, such as the pods of a StatefulSet that have the same labels: a Set takes 150 bytes. */
+/** A set that mostly has one member, such as the pods of a StatefulSet with equal labels: a Set takes 150 bytes. */
 import { assert } from "../util/assert.ts";
 
 export class SmallSet<T extends object | string> {

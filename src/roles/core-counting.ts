@@ -145,6 +145,7 @@ export class CoreCounting {
       this.#protectorWatch.start(term);
       await Promise.all([
         this.#aggregator.lead(term, takesOver),
+        this.#aggregator.selfCheck.run(term),
         this.#heartbeat.run(term),
         this.#parts.shared.during(term),
       ]);

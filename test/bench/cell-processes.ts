@@ -8,15 +8,10 @@ import { fileURLToPath } from "node:url";
 import { ProcessSet } from "../../scripts/child-processes.ts";
 import { get } from "../../scripts/role-process.ts";
 import { choosePorts, listenerArgs } from "../e2e/process.ts";
-import { cellNamespaces, cellProtectors, podsOfWorkload } from "./cell-shape.ts";
+import { cellNamespaces, cellProtectors, protectorName } from "./cell-shape.ts";
 import type { CellOrder } from "./cell-server.ts";
 import { CountedCore } from "./counted-core.ts";
 import { type ProductProcess, startProductProcess } from "./product-process.ts";
-
-interface ObjectName {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 interface CountedCell {
   readonly aggregation?: { readonly totalReplicas: number };
@@ -88,7 +83,7 @@ export class CellProcesses {
 
   /** The pods that are counted for the workload with this number. */
   async totalOf(workload: number): Promise<number | undefined> {
-    const { namespace, name } = cellProtectors((workload + 1) * podsOfWorkload)[workload]?.["metadata"] as ObjectName;
+    const { namespace, name } = protectorName(workload);
     const path = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors/${name}`;
     const { status } = (await this.#read(path)) as { status?: { cells: readonly CountedCell[] } };
     return status?.cells[0]?.aggregation?.totalReplicas;

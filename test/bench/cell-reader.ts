@@ -1,7 +1,7 @@
 /**
  * A child process of the benchmark: what an aggregator does with the pods of its cell, without a network. It reads the
- * list and the events of a watch from memory, as bytes of protobuf. Arguments: number of pods; "aggregator" for the real
- * informer, store, indexes and matching, "bare" for the same informer over a Map of decoded pods with no handlers.
+ * list and the events of a watch from memory, as bytes of protobuf. Arguments: number of pods; "aggregator" for the
+ * real informer, store, indexes and matching, "bare" for the same informer over a Map of decoded pods with no handlers.
  * Needs --expose-gc.
  */
 import { createSyncTime } from "../../src/accounting/settle/sync-time.ts";

@@ -1,6 +1,6 @@
 /**
- * A child process of the benchmark: the API server of a cell. It answers for pods from memory, as bytes of protobuf, and
- * passes everything else on to an API double. Arguments: number of pods, URL of the double. Its parent asks it for
+ * A child process of the benchmark: the API server of a cell. It answers for pods from memory, as bytes of protobuf,
+ * and passes everything else on to an API double. Arguments: number of pods, URL of the double. Its parent asks it for
  * events by messages.
  */
 import { once } from "node:events";
@@ -29,12 +29,16 @@ async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
 
 async function startWatch(response: ServerResponse, isInitial: boolean): Promise<void> {
   response.writeHead(200, { "content-type": `${mediaType};stream=watch` });
-  for (let first = 0; isInitial && first < podsCount; first += podsOfWrite)
-    await write(response, podBytes("event", first, Math.min(podsOfWrite, podsCount - first)));
-  if (isInitial) await write(response, frame(watchEvent("BOOKMARK", bookmark(String(listVersion), true))));
-  else response.flushHeaders();
+  response.flushHeaders();
+  if (isInitial) await writeAll(response);
   watches.add(response);
   response.on("close", () => watches.delete(response));
+}
+
+async function writeAll(response: ServerResponse): Promise<void> {
+  for (let first = 0; first < podsCount; first += podsOfWrite)
+    await write(response, podBytes("event", first, Math.min(podsOfWrite, podsCount - first)));
+  await write(response, frame(watchEvent("BOOKMARK", bookmark(String(listVersion), true))));
 }
 
 /** What a barrier asks for: any answer with the version. */

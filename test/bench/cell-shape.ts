@@ -127,14 +127,18 @@ export class Churn {
 /** A PodProtector for each workload of `pods` pods. */
 export function cellProtectors(pods: number): readonly JsonObject[] {
   return Array.from({ length: Math.ceil(pods / podsOfWorkload) }, (_, index) => {
-    const name = `app-${String(index).padStart(workload.text.length, "0")}`;
+    const { namespace: where, name } = protectorName(index);
     return {
       apiVersion: "podseidon.kubewharf.io/v1alpha1",
       kind: "PodProtector",
-      metadata: { namespace: namespaceName(index), name },
+      metadata: { namespace: where, name },
       spec: { minAvailable: podsOfWorkload / 2, minReadySeconds: 0, selector: { matchLabels: { app: name } } },
     };
   });
+}
+
+export function protectorName(index: number): { readonly namespace: string; readonly name: string } {
+  return { namespace: namespaceName(index), name: `app-${String(index).padStart(workload.text.length, "0")}` };
 }
 
 /** All namespaces of PodProtectors. */

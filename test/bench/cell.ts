@@ -1,6 +1,7 @@
 /**
  * Cells of 20,000 and 100,000 pods under the aggregator: what a pod costs in memory and an event in CPU time, how large
- * the process is, how long it takes from its start to the first counts, and a standby from its Lease to its first write.
+ * the process is, how long it takes from its start to the first counts, and a standby from its Lease to its first
+ * write.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -11,6 +12,7 @@ import { CellProcesses, residentBytes } from "./cell-processes.ts";
 import type { CellFigures } from "./cell-reader.ts";
 import { eventsOfRound, podsOfWorkload } from "./cell-shape.ts";
 import { measureFailOver } from "./fail-over.ts";
+import { defaultRate } from "./generator-run.ts";
 import { type Row } from "./row.ts";
 
 type Say = (line: string) => void;
@@ -94,34 +96,44 @@ async function measureProcess(pods: (typeof sizes)[number], say: Say): Promise<R
     const { heapBytes, residentBytes: collected, peakBytes } = await leader.usage();
     say("its leader is killed");
     const { leaseMs, writeMs } = await measureFailOver(cell, leader, pods);
-    const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
+    const size = `${pods / 1000}k pods`;
+    const rate = Math.max(0, (pods / podsOfWorkload - defaultRate.burst) / defaultRate.qps);
     return [
       {
-        what: `an aggregator of ${pods / 1000}k pods: resident, some seconds after its start and ${roundsOfChurn * eventsOfRound} events`,
+        what: `an aggregator of ${size}: resident, after ${roundsOfChurn * eventsOfRound} events and a rest`,
         figure: megabytes(resident),
         comparedWith: `at most ${megabytes(residentMax[pods])}`,
         ratio: residentMax[pods] / resident,
         goal: 1,
         besides: [
-          `heap after a collection ${megabytes(heapBytes)}, resident ${megabytes(collected)}, peak ${megabytes(peakBytes)}`,
+          `after a collection heap ${megabytes(heapBytes)}, resident ${megabytes(collected)}`,
+          `peak ${megabytes(peakBytes)}`,
         ],
       },
       {
-        what: `from its start until the first counts of ${pods / 1000}k pods are written`,
-        figure: `${(firstMs / 1000).toFixed(1)} s, all ${pods / podsOfWorkload} counts ${(allMs / 1000).toFixed(1)} s`,
-        comparedWith: `the rate of the client alone needs ${((pods / podsOfWorkload - 400) / 200).toFixed(1)} s for all`,
-        ratio: Math.max(0, (pods / podsOfWorkload - 400) / 200) / (allMs / 1000),
+        what: `from its start until the first counts of ${size} are written`,
+        figure: `${seconds(firstMs)}, all ${pods / podsOfWorkload} counts ${seconds(allMs)}`,
+        comparedWith: `the default rate of the client alone needs ${rate.toFixed(1)} s for all`,
+        ratio: rate / (allMs / 1000),
       },
       {
-        what: `a warm standby of ${pods / 1000}k pods, from the Lease until its first counts are written`,
+        what: `a warm standby of ${size}, from the Lease until its first counts are written`,
         figure: `${writeMs.toFixed(0)} ms`,
         comparedWith: `at most ${failOverMsMax} ms`,
         ratio: failOverMsMax / writeMs,
         goal: 1,
-        besides: [`the Lease was taken ${(leaseMs / 1000).toFixed(1)} s after the leader was killed; it lasts 15 s`],
+        besides: [`the Lease was taken ${seconds(leaseMs)} after the leader was killed; it lasts 15 s`],
       },
     ];
   } finally {
     await cell.stop();
   }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }

@@ -96,15 +96,48 @@ test("when a selector turns invalid, the last valid one goes on to count, until 
 });
 
 test("an event of a protector that leaves its selector as it is changes nothing", () => {
-  const table = new MatchTable();
+  const changed: ObjectKey[] = [];
+  const table = new MatchTable((podKey) => changed.push(podKey));
   table.trackProtector(webKey, protector(web));
   table.podChanged(pod("a", { app: "web" }), undefined);
-  const before = table.podKeysOf(webKey);
   assert.deepEqual(table.trackProtector(webKey, protector({ matchLabels: { app: "web" } })), {
     ok: true,
     selectorText: "app in (web)",
   });
-  assert.equal(table.podKeysOf(webKey), before);
+  assert.deepEqual([podKeys(table, webKey), changed], [["default/a"], []]);
+});
+
+test("a pod that leaves labels which others share takes none of these with it, and the last one ends the match", () => {
+  const table = new MatchTable();
+  table.trackProtector(webKey, protector(web));
+  const [a, b] = [pod("a", { app: "web" }), pod("b", { app: "web" })];
+  for (const one of [a, b]) table.podChanged(one, undefined);
+  table.podChanged(pod("a", { app: "other" }), a);
+  assert.deepEqual([podKeys(table, webKey), table.countsNone(webKey)], [["default/b"], false]);
+  assert.deepEqual(table.podDeleted(b), [webKey]);
+  assert.equal(table.countsNone(webKey), true);
+  table.podChanged(pod("c", { app: "web" }), undefined);
+  assert.deepEqual(podKeys(table, webKey), ["default/c"]);
+});
+
+test("what a pod that was missed, one that is gone and one with old labels left in the table can be made anew", () => {
+  const table = new MatchTable();
+  table.trackProtector(webKey, protector(web));
+  table.trackProtector(apiKey, protector({ matchLabels: { app: "api" } }));
+  const [gone, moved] = [pod("gone", { app: "web" }), pod("moved", { app: "web" })];
+  for (const one of [gone, moved]) table.podChanged(one, undefined);
+  const missed = pod("missed", { app: "web" });
+  const changed = table.rebuild(
+    webKey,
+    protector(web),
+    new Map([
+      [gone.key, undefined],
+      [moved.key, pod("moved", { app: "api" })],
+      [missed.key, missed],
+    ]),
+  );
+  assert.deepEqual([...changed].toSorted(), [apiKey, webKey]);
+  assert.deepEqual([podKeys(table, webKey), podKeys(table, apiKey)], [["default/missed"], ["default/moved"]]);
 });
 
 test("whatever happens in whatever order, the table holds what a computation from scratch finds", () => {
