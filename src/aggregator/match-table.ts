@@ -133,6 +133,7 @@ export class MatchTable {
     for (const [podKey, pod] of wrong) {
       for (const other of this.podDeleted({ key: podKey, namespace })) changed.add(other);
       if (pod !== undefined) for (const other of this.podChanged(pod, undefined)) changed.add(other);
+      this.#onMatch(podKey);
     }
     this.untrackProtector(key);
     this.trackProtector(key, protector);

@@ -12,7 +12,7 @@ import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { type Clock, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
-import { type Rng, uniform } from "../util/rng.ts";
+import { type Rng } from "../util/rng.ts";
 import { type MatchTable } from "./match-table.ts";
 import { type AggregatorMetrics } from "./metrics.ts";
 
@@ -30,8 +30,6 @@ export interface SelfCheckOptions {
 
 /** A walk over 100,000 pods takes some milliseconds: a few hundredths of a per cent of a core. */
 const periodMs = 60_000;
-/** So that replicas and cells do not all check at the same moment. */
-const jitter = { low: 0.75, high: 1.25 };
 /** All pods are looked at whatever the number; so many are done with one look. */
 const sampleMax = 20;
 /** In a log line, so that a person can read it. */
@@ -54,9 +52,9 @@ export class SelfCheck {
 
   /** Checks until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, pods, rng } = this.#options;
+    const { clock, pods } = this.#options;
     for (;;) {
-      await sleep(clock, periodMs * uniform(rng, jitter.low, jitter.high), signal);
+      await sleep(clock, periodMs, signal);
       if (signal.aborted) return;
       if (pods.hasSynced()) this.#check();
     }
@@ -73,9 +71,10 @@ export class SelfCheck {
   #sample(): readonly Sampled[] {
     const { protectors, rng } = this.#options;
     const all = [...protectors.values()];
+    const isWhole = all.length <= sampleMax;
     const sample: Sampled[] = [];
     while (all.length > 0 && sample.length < sampleMax) {
-      const index = Math.floor(rng.next() * all.length);
+      const index = isWhole ? all.length - 1 : Math.floor(rng.next() * all.length);
       const { key, protector } = all[index]!;
       all[index] = all.at(-1)!;
       all.pop();

@@ -121,11 +121,13 @@ test("a pod that leaves labels which others share takes none of these with it, a
 });
 
 test("what a pod that was missed, one that is gone and one with old labels left in the table can be made anew", () => {
-  const table = new MatchTable();
+  const rechecked = new Set<ObjectKey>();
+  const table = new MatchTable((podKey) => rechecked.add(podKey));
   table.trackProtector(webKey, protector(web));
   table.trackProtector(apiKey, protector({ matchLabels: { app: "api" } }));
   const [gone, moved] = [pod("gone", { app: "web" }), pod("moved", { app: "web" })];
   for (const one of [gone, moved]) table.podChanged(one, undefined);
+  rechecked.clear();
   const missed = pod("missed", { app: "web" });
   const changed = table.rebuild(
     webKey,
@@ -138,6 +140,7 @@ test("what a pod that was missed, one that is gone and one with old labels left 
   );
   assert.deepEqual([...changed].toSorted(), [apiKey, webKey]);
   assert.deepEqual([podKeys(table, webKey), podKeys(table, apiKey)], [["default/missed"], ["default/moved"]]);
+  assert.deepEqual([...rechecked].toSorted(), ["default/gone", "default/missed", "default/moved"]);
 });
 
 test("whatever happens in whatever order, the table holds what a computation from scratch finds", () => {
