@@ -1,9 +1,9 @@
 /**
  * Reads the fields of a message in place, with the BinaryReader of @bufbuild/protobuf for the wire format. BinaryReader
  * knows neither where an inner message ends, nor the type that a field should have, nor the request that the bytes
- * answer, and it takes lengths modulo 2^32. All that is checked here, where short tags, lengths and numbers are read,
- * too. Corrupt input ends in a KubeError "malformed"; time and memory are bounded by the length of the input. Why the
- * lists of fields are our own: docs/decisions/0011-own-protobuf-field-lists.md.
+ * answer, and it takes lengths modulo 2^32. All that is checked here. Corrupt input ends in a KubeError "malformed";
+ * time and memory are bounded by the length of the input. Why the lists of fields are our own:
+ * docs/decisions/0011-own-protobuf-field-lists.md.
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { KubeError } from "../kube-client.ts";
@@ -11,13 +11,6 @@ import { KubeError } from "../kube-client.ts";
 /** A varint of 32 bits: five bytes, and four bits in the last one. */
 const length32Bytes = 5;
 const length32LastByteMax = 0x0f;
-
-/** The last byte of a varint is below. Most tags and lengths have no other. */
-const lastByteLimit = 0x80;
-/** 49 bits: a number of so many is exact. */
-const plainBytes = 7;
-/** BinaryReader refuses the ones above. */
-const wireTypeMax = 5;
 
 /**
  * Reads a whole message: `read` calls `next` until it returns false. Throws KubeError "malformed". `what` names the
@@ -54,7 +47,7 @@ export class MessageReader {
   /** Moves to the next field of the message; false at its end. The field must then be read or skipped. */
   next(): boolean {
     if (this.#reader.pos < this.#end) {
-      this.#readTag();
+      [this.field, this.#wireType] = this.#reader.tag();
       return true;
     }
     // Numbers and groups are only checked here: nothing of a message that they leave is handed out.
@@ -65,19 +58,6 @@ export class MessageReader {
   /** An int32 or int64; beyond 2^53 it is rounded. */
   integer(): number {
     this.#expect(WireType.Varint);
-    let value = 0;
-    let factor = 1;
-    const start = this.#reader.pos;
-    for (let index = 0; index < plainBytes; index += 1) {
-      // NaN behind the input, so that BinaryReader refuses it below.
-      const byte = this.#bytes[start + index] ?? Number.NaN;
-      if (byte < lastByteLimit) {
-        this.#reader.pos = start + index + 1;
-        return value + byte * factor;
-      }
-      value += (byte - lastByteLimit) * factor;
-      factor *= lastByteLimit;
-    }
     return Number(this.#reader.int64());
   }
 
@@ -120,18 +100,6 @@ export class MessageReader {
     return new KubeError("malformed", `${this.#what}: corrupt protobuf at byte ${this.#reader.pos}: ${problem}`);
   }
 
-  #readTag(): void {
-    const byte = this.#bytes[this.#reader.pos]!;
-    const wireType = byte & 7;
-    if (byte > wireType && byte < lastByteLimit && wireType <= wireTypeMax) {
-      this.#reader.pos += 1;
-      this.field = byte >>> 3;
-      this.#wireType = wireType;
-    } else {
-      [this.field, this.#wireType] = this.#reader.tag();
-    }
-  }
-
   #expect(wireType: WireType): void {
     if (this.#wireType !== wireType) throw this.malformed(`field ${this.field} has wire type ${this.#wireType}`);
   }
@@ -140,11 +108,6 @@ export class MessageReader {
   #endOfBytes(): number {
     this.#expect(WireType.LengthDelimited);
     const start = this.#reader.pos;
-    const first = this.#bytes[start] ?? lastByteLimit;
-    if (first < lastByteLimit) {
-      this.#reader.pos = start + 1;
-      return this.#within(start + 1 + first);
-    }
     const length = this.#reader.uint32();
     const lengthBytes = this.#reader.pos - start;
     if (
@@ -153,10 +116,7 @@ export class MessageReader {
     ) {
       throw this.malformed("a length of more than 32 bits");
     }
-    return this.#within(this.#reader.pos + length);
-  }
-
-  #within(end: number): number {
+    const end = this.#reader.pos + length;
     if (end > this.#end) throw this.malformed("truncated");
     return end;
   }
