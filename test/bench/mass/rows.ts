@@ -93,8 +93,8 @@ function countsText(turns: readonly WaveFigures[]): string {
   const { written, conflicts, percent } = conflictsOf(turns);
   return (
     `admitted ${perTurn(({ deleted }) => deleted)}, refused ${perTurn(({ refused }) => refused)}, otherwise ` +
-    `${perTurn(({ otherwise }) => otherwise)}; status writes ${written / turns.length}, conflicts ` +
-    `${conflicts / turns.length}, after the first of each webhook ${percent.toFixed(0)} % (promised ` +
+    `${perTurn(({ otherwise }) => otherwise)}; status writes ${(written / turns.length).toFixed(1)}, conflicts ` +
+    `${(conflicts / turns.length).toFixed(1)}, after the first of each webhook ${percent.toFixed(0)} % (promised ` +
     `${conflictPercentMax} %); left ${turns.map(({ left }) => left).join(", ")}`
   );
 }
