@@ -3,13 +3,14 @@
  * JSON in test-results/bench.json. ONLY=<name>[,<name>] runs some of the measurements; PROFILE=1 leaves CPU profiles of
  * the webhooks over a real API server in test-results. Of `everyday`: LONG=1 adds the long rows, ROWS=drain runs those
  * with this text in their names instead, TURNS=1 runs each once instead of three times; the last two hold for `mass`,
- * too.
+ * too. Each row stands beside its ratio in baseline.json; BASELINE=1 makes what was measured the new one.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { KubeAssetsError } from "../../scripts/kube-assets.ts";
+import { comparison, readBaseline, writeBaseline } from "./baseline.ts";
 import { measureBudgetSources } from "./budget-sources.ts";
 import { measureCell } from "./cell.ts";
 import { measureEveryday } from "./everyday/measure.ts";
@@ -93,10 +94,11 @@ async function main(): Promise<number> {
   console.log(
     `${os.cpus()[0]?.model}, ${os.cpus().length} CPUs, Node ${process.version}, load before ${loadBefore.toFixed(1)}`,
   );
+  const baseline = readBaseline();
   const all: Row[] = [];
   const print = (rows: readonly Row[]): void => {
     all.push(...rows);
-    for (const row of rows) console.log(rowText(row));
+    for (const row of rows) console.log(rowText(row, comparison(row, baseline)));
     if (rows.length > 0) console.log(`    (load average of the last minute: ${(os.loadavg()[0] ?? 0).toFixed(1)})`);
   };
   for (const name of chosen) print((await alone[name]?.(say)) ?? []);
@@ -118,6 +120,7 @@ async function main(): Promise<number> {
   const machine = { node: process.version, cpus: os.cpus().length, cpu: os.cpus()[0]?.model, loadBefore };
   const result = { machine, rows: all, ...(leftOut !== undefined && { leftOut }) };
   writeFileSync(path.join(resultDirectory, "bench.json"), `${JSON.stringify(result, undefined, 2)}\n`);
+  if (process.env["BASELINE"] === "1") writeBaseline(all, `${new Date().toISOString().slice(0, 10)}, ${machine.cpu}`);
   return all.some(({ exceeded }) => exceeded !== undefined) ? 1 : 0;
 }
 
