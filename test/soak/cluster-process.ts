@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
+import { installWebhook } from "../../scripts/demo/world/clusters.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import {
   asArray,
@@ -36,7 +37,6 @@ const spreadMs = 600;
 const backoffMaxMs = 1_000;
 const slowMs = 1_500;
 const mergePatch = "application/merge-patch+json";
-const unguardedNamespaces = ["kube-system", namespaces.system];
 
 const nowMs = (): number => performance.now();
 const stalls = new Stalls(nowMs);
@@ -68,32 +68,6 @@ if (!isCore) {
 }
 for (const service of [...guarded, unsteady]) {
   await engine.create(types.deployments, namespaces.shop, deploymentOf(namespaces.shop, service, isCore));
-}
-
-async function installWebhook(url: string): Promise<void> {
-  const rule = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
-  await engine.create(types.validatingWebhookConfigurations, undefined, {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
-    metadata: { name: "podseidon" },
-    webhooks: [
-      {
-        name: "podseidon.kubewharf.io",
-        clientConfig: { url: `${url}/${name}` },
-        rules: [
-          { ...rule, operations: ["DELETE"], resources: ["pods"] },
-          { ...rule, operations: ["CREATE"], resources: ["pods/eviction"] },
-        ],
-        namespaceSelector: {
-          matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "NotIn", values: unguardedNamespaces }],
-        },
-        failurePolicy: "Fail",
-        sideEffects: "NoneOnDryRun",
-        admissionReviewVersions: ["v1"],
-        timeoutSeconds: 10,
-      },
-    ],
-  });
 }
 
 const faults: Readonly<Record<"slow" | "stalled" | "well", FaultScript | undefined>> = {
@@ -142,7 +116,7 @@ function tally(): ClusterTally {
 async function carryOut(order: ClusterOrder): Promise<unknown> {
   switch (order.do) {
     case "guard":
-      return await installWebhook(order.url);
+      return await installWebhook({ name, server }, order.url);
     case "begin":
       return worker?.start(order.eventsPerSecond);
     case "end":

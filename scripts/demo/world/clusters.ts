@@ -134,8 +134,11 @@ export async function startWorkers(options: WorkerOptions): Promise<Clusters> {
 // As in manifests/base/admission. The rest of its list is about add-ons that these clusters do not have.
 const unguardedNamespaces = ["kube-system", podseidonNamespaces.system];
 
-/** Makes the cell's API server ask Podseidon before each deletion and eviction of a pod. */
-export async function installWebhook({ name, server }: Cell, webhookUrl: string): Promise<void> {
+/** Makes the cell's API server ask Podseidon before each deletion and eviction of a pod. Also for `make soak`. */
+export async function installWebhook(
+  { name, server }: { readonly name: string; readonly server: Pick<ApiServer, "engine"> },
+  webhookUrl: string,
+): Promise<void> {
   const rule = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
   await server.engine.create(types.validatingWebhookConfigurations, undefined, {
     apiVersion: "admissionregistration.k8s.io/v1",
