@@ -63,9 +63,11 @@ export function patchOrUpdate(
       } catch (error) {
         throw isKubeError(error, "forbidden") ? forbidden : error;
       }
-      if (knownUntilMs !== undefined || remembered.size < rememberedMax)
-        remembered.set(resource, later(nowMs, patchAgainMs));
-      if (knownUntilMs === undefined && remembered.has(resource)) {
+      // Looked up anew: a patch that was sent beside this one may have told it.
+      const isNew = !remembered.has(resource);
+      if (isNew && remembered.size >= rememberedMax) return answer;
+      remembered.set(resource, later(nowMs, patchAgainMs));
+      if (isNew) {
         logger.warn("May not patch; writing whole objects instead", {
           cluster: client.cluster,
           resource,

@@ -79,6 +79,12 @@ test("a missing right to patch is said once for each resource, counted each time
   assert.equal(inner.requests.filter(({ method }) => method === "PATCH").length, 3);
 });
 
+test("a missing right to patch is said once by patches that are on their way at the same time", async () => {
+  const { client, logger } = setUp("GET", "PUT");
+  await Promise.all(["one", "two", "three"].map((name) => client.request(patchOf({ path: path.replace("one", name) }))));
+  assert.equal(logger.entries.length, 1);
+});
+
 test("a patch is tried again after ten minutes, and goes on once it is allowed", async () => {
   const { inner, client, clock, logger } = setUp("GET", "PUT");
   const patches = (): number => inner.requests.filter(({ method }) => method === "PATCH").length;
