@@ -61,6 +61,11 @@ export interface Informer<T extends Stored> {
   stalenessMs(): number;
   /** The last failure while it lasts, for people: "cannot list pods: 403 Forbidden …". */
   lastError(): string | undefined;
+  /**
+   * The watch has failed, and no news of the objects have come since: it may be answered again, but what happened in
+   * between is still on its way.
+   */
+  isCatchingUp(): boolean;
   /** Adds a handler; only before `run`. */
   subscribe(handler: InformerHandler<T>): void;
   /**

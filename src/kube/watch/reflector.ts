@@ -74,6 +74,7 @@ class Reflector<T extends Stored> implements Informer<T> {
   /** When news of the objects last came. */
   #newsAtMs: MonotonicMs = longAgo;
   #lastError: string | undefined;
+  #isCatchingUp = false;
   readonly #outage: Outage;
 
   constructor(options: InformerOptions<T>) {
@@ -114,6 +115,10 @@ class Reflector<T extends Stored> implements Informer<T> {
 
   lastError(): string | undefined {
     return this.#lastError;
+  }
+
+  isCatchingUp(): boolean {
+    return this.#isCatchingUp;
   }
 
   subscribe(handler: InformerHandler<T>): void {
@@ -324,6 +329,7 @@ class Reflector<T extends Stored> implements Informer<T> {
   /** The store is as new as what the server just sent. */
   #gotNews(): void {
     this.#lastError = undefined;
+    this.#isCatchingUp = false;
     this.#newsAtMs = this.#options.clock.monotonicMs();
   }
 
@@ -343,6 +349,7 @@ class Reflector<T extends Stored> implements Informer<T> {
       return;
     }
     const { error } = ending;
+    this.#isCatchingUp = true;
     this.#lastError = `cannot ${verb} ${name}: ${error.message}`;
     const fields = { ...this.#inLogs(), verb, kind: error.kind, err: error };
     // A cluster may be away for hours, and a right be missing for ever: each way to fail is told once.

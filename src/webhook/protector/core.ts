@@ -87,9 +87,14 @@ export class Core {
     return state.kind === "silent" ? this.clock.monotonicMs() - state.since : undefined;
   }
 
-  /** Milliseconds since the watch delivered anything; Infinity before the first list, and while the watch is broken. */
+  /**
+   * Milliseconds since the watch delivered anything; Infinity before the first list, and from the moment the watch
+   * breaks until it delivers something again.
+   */
   stalenessMs(): number {
-    return this.informer.lastError() === undefined ? this.informer.stalenessMs() : Number.POSITIVE_INFINITY;
+    const { informer } = this;
+    const isBroken = informer.lastError() !== undefined || informer.isCatchingUp();
+    return isBroken ? Number.POSITIVE_INFINITY : informer.stalenessMs();
   }
 
   /** Nothing is known of it, or nothing has been heard for minutes. */

@@ -70,6 +70,7 @@ export class MadeUpCore {
       hasSynced: () => true,
       version: () => undefined,
       stalenessMs: () => 0,
+      isCatchingUp: () => false,
       lastError: () => undefined,
       subscribe: (handler) => void this.#handlers.push(handler),
       relist() {},

@@ -57,6 +57,21 @@ export const mutationsOfCounts: readonly Mutation[] = [
       "recorded.availableReplicas }),\n",
   },
   {
+    name: "new-label-sets-are-not-matched",
+    why: "a pod with labels that no other has is counted by each PodProtector that selects them",
+    file: "aggregator/match-table.ts",
+    find: `for (const protector of after) this.#matches.get(protector)?.labelSets.add(labelSet);`,
+    replace: ``,
+  },
+  {
+    name: "self-check-finds-too-much",
+    why: "the self-check counts the pods that the selector selects, and no others",
+    file: "aggregator/self-check.ts",
+    find: `if (matches(selector, labels)) found.add(key);`,
+    replace: `found.add(key);`,
+    only: ["bystanders"],
+  },
+  {
     name: "changed-counts-not-written",
     why: "counts are written when they change",
     file: "accounting/count/cell-plan.ts",

@@ -156,7 +156,7 @@ function overridden(argv: readonly string[], settings: readonly string[]): reado
   return [...argv.filter((flag) => !changed.has(nameOf(flag))), ...settings];
 }
 
-/** Warnings and errors of the product belong to the story of a run. */
+/** Warnings and errors of the product belong to the story of a run. What it calls its own bug ends it. */
 function createLogger(kernel: Kernel, name: string): Logger {
   const write = (level: string, message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
     const { err, ...rest } = fields;
@@ -164,7 +164,10 @@ function createLogger(kernel: Kernel, name: string): Logger {
     kernel.note(`${name} ${level}: ${message}${why} ${JSON.stringify(rest)}`);
   };
   const logger: Logger = {
-    error: (message, fields) => write("error", message, fields),
+    error: (message, fields) => {
+      write("error", message, fields);
+      if (message.includes("by a bug")) kernel.fail(`${name} says: ${message}`);
+    },
     warn: (message, fields) => write("warn", message, fields),
     info() {},
     verbose() {},

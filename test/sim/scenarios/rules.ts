@@ -342,6 +342,13 @@ export const rules: readonly Mutation[] = [
     replace: `protector.core.stalenessMs() > Infinity`,
   },
   {
+    name: "resumed-watches-are-believed",
+    why: "a watch that was broken tells nothing until it has delivered something again",
+    file: "webhook/protector/core.ts",
+    find: `informer.lastError() !== undefined || informer.isCatchingUp()`,
+    replace: `informer.lastError() !== undefined`,
+  },
+  {
     name: "marks-of-the-future-are-believed",
     why: "a mark of a recount that lies more than a day ahead is not believed",
     file: "accounting/count/recount-mark.ts",

@@ -81,7 +81,9 @@ test("a missing right to patch is said once for each resource, counted each time
 
 test("a missing right to patch is said once by patches that are on their way at the same time", async () => {
   const { client, logger } = setUp("GET", "PUT");
-  await Promise.all(["one", "two", "three"].map((name) => client.request(patchOf({ path: path.replace("one", name) }))));
+  await Promise.all(
+    ["one", "two", "three"].map((name) => client.request(patchOf({ path: path.replace("one", name) }))),
+  );
   assert.equal(logger.entries.length, 1);
 });
 

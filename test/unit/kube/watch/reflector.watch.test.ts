@@ -63,6 +63,18 @@ test("a broken connection is resumed from the last version after a pause", async
   }
 });
 
+test("a watch that was broken catches up until it delivers something again", async (t) => {
+  const { client, informer, passBackoff } = await startSynced(t, thing("a", 3));
+  assert.equal(informer.isCatchingUp(), false);
+  client.stream0().fail("network");
+  await drainMicrotasks();
+  await passBackoff();
+  assert.deepEqual([informer.lastError(), informer.isCatchingUp()], [undefined, true]);
+  client.stream0().send(bookmark(12));
+  await drainMicrotasks();
+  assert.equal(informer.isCatchingUp(), false);
+});
+
 /**
  * Lets every attempt fail for `outageMs`; resolves to the pauses between attempts and how long it took then until the
  * watch was back.

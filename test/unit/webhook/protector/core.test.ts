@@ -20,6 +20,8 @@ test("a core says how long its watch has been silent, and a broken watch counts 
   assert.equal(core.stalenessMs(), 7_000);
   informer.error = "cannot watch podprotectors: connection refused";
   assert.equal(core.stalenessMs(), Infinity);
+  Object.assign(informer, { error: undefined, isBehind: true });
+  assert.equal(core.stalenessMs(), Infinity, "it is answered again, and has told nothing yet");
 });
 
 test("a core is unready after five minutes of silence", () => {

@@ -11,6 +11,7 @@ export class FakeInformer implements Informer<WatchedProtector> {
   isListed = false;
   silence = 0;
   error: string | undefined;
+  isBehind = false;
 
   get(key: string): WatchedProtector | undefined {
     return this.#store.get(key);
@@ -32,6 +33,9 @@ export class FakeInformer implements Informer<WatchedProtector> {
   }
   lastError(): string | undefined {
     return this.error;
+  }
+  isCatchingUp(): boolean {
+    return this.isBehind;
   }
   subscribe(handler: InformerHandler<WatchedProtector>): void {
     this.#handlers.push(handler);
