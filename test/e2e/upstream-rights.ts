@@ -2,8 +2,10 @@
  * The accounts of the original's chart, with its rules and no others: what Podseidon has where somebody changes the
  * image and nothing else. The chart gives each rule where the release has a core, or a worker.
  */
+import { fieldsOf } from "../../src/api/json.ts";
 import { type Cluster } from "./cluster.ts";
 import { type Role } from "./fleet.ts";
+import { waitFor } from "./wait.ts";
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -79,8 +81,24 @@ export async function createUpstreamAccounts(
       roleRef: { apiGroup: group, kind: "ClusterRole", name },
       subjects: [{ kind: "ServiceAccount", name: account, namespace }],
     });
+    const granted = places.flatMap((place) => rules[role][place])[0];
+    if (granted !== undefined) await waitGranted(cluster, `system:serviceaccount:${namespace}:${account}`, granted);
     const token = await cluster.serviceAccountToken(namespace, account);
     kubeconfigs.set(role, cluster.kubeconfigForToken(name, token));
   }
   return (role) => kubeconfigs.get(role) ?? "";
+}
+
+/** The API server learns of new roles by a watch: until then it forbids everything, which a role would tell too. */
+async function waitGranted({ admin }: Cluster, user: string, { apiGroups, resources, verbs }: Rule): Promise<void> {
+  const [resource, subresource] = resources[0]?.split("/") ?? [];
+  const resourceAttributes = { group: apiGroups[0], resource, subresource, verb: verbs[0] };
+  await waitFor(`${user} has its rights`, 30_000, async () => {
+    const review = await admin.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SubjectAccessReview",
+      spec: { user, resourceAttributes },
+    });
+    return fieldsOf(fieldsOf(review)["status"])["allowed"] === true;
+  });
 }
