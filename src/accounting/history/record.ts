@@ -43,7 +43,7 @@ export interface RecordContext {
 }
 
 export interface Recorded {
-  /** The buckets with the deletion recorded; not compacted. */
+  /** The buckets with the deletion recorded; not compacted. Made when they are read: most callers only judge. */
   readonly buckets: readonly Bucket[];
   /** The bucket of the deletion. */
   readonly single: Bucket;
@@ -55,8 +55,10 @@ export interface Recorded {
 
 export function record(buckets: readonly Bucket[], deletion: PodDeletion, context: RecordContext): Recorded {
   const { pod, operation } = deletion;
-  const digest = digestOfUID(pod.uid);
-  const others: Bucket[] = [];
+  const isPacking = buckets.some(({ podUIDDigests }) => podUIDDigests !== undefined);
+  const digest = isPacking ? digestOfUID(pod.uid) : "";
+  /** The buckets that the pod leaves, with what stays of them. */
+  const left = new Map<Bucket, Bucket | undefined>();
   let isRepeated = false;
   let isTakenOut = false;
   let startTime = formatMicroTime(context.now);
@@ -64,12 +66,10 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
   let version: ResourceVersion | undefined = pod.resourceVersion;
   for (const bucket of buckets) {
     // Nearly all buckets name another pod, or none.
-    if (bucket.podUID !== pod.uid && bucket.podUIDDigests === undefined) {
-      others.push(bucket);
-      continue;
-    }
+    if (bucket.podUID !== pod.uid && bucket.podUIDDigests === undefined) continue;
     const kind = bucketKind(bucket);
     if (kind.kind === "single" && kind.podUID === pod.uid) {
+      left.set(bucket, undefined);
       isRepeated = true;
       if (kind.version === undefined) hasVersion = false;
       // A refresh starts the waits of settlement again, so it must be visible even on a clock that stands still.
@@ -80,10 +80,7 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
       isTakenOut = true;
       // The version of this pod's admission is no longer known, only that it is not above the bucket's.
       version = newerResourceVersion(version, kind.version);
-      const rest = withoutDigests(bucket, kind.digests, new Set([digest]));
-      if (rest !== undefined) others.push(rest);
-    } else {
-      others.push(bucket);
+      left.set(bucket, withoutDigests(bucket, kind.digests, new Set([digest])));
     }
   }
   const single: Bucket = {
@@ -92,7 +89,16 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
     podUID: pod.uid,
     ...(hasVersion ? { podResourceVersion: version } : {}),
   };
-  return { buckets: [...others, single], single, isRepeated, isTakenOut };
+  return {
+    get buckets() {
+      const others =
+        left.size === 0 ? buckets : buckets.flatMap((one) => (left.has(one) ? (left.get(one) ?? []) : one));
+      return [...others, single];
+    },
+    single,
+    isRepeated,
+    isTakenOut,
+  };
 }
 
 /** True when the cell cannot take the admission of one more pod. */

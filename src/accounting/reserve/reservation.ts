@@ -115,20 +115,19 @@ export function reserve(
   disruptions: readonly Disruption[],
   context: ReservationContext,
 ): Reservation {
-  let cells = protector.status?.cells ?? [];
-  let { fill, held } = context;
+  const { fill, held } = context;
+  /** What the disruptions so far leave. A lone one is judged often and recorded rarely, so it is made when needed. */
+  let left = (): Records => ({ cells: protector.status?.cells ?? [], fill, held });
   const changed = new Set<string>();
   const takenOut = new Set<string>();
   const verdicts = disruptions.map((disruption): Verdict => {
     const judged = disruption.isShadow === true ? judgeInShadow : judge;
-    const { verdict, recorded } = judged(protector, cells, disruption, { ...context, fill, held });
-    if (recorded !== undefined) {
-      cells = withHistory(cells, disruption.cellID, recorded.buckets);
-      fill = fillWith(fill, recorded);
-      held = withoutPod(held, disruption);
-      changed.add(disruption.cellID);
-      if (recorded.isTakenOut) takenOut.add(disruption.pod.uid);
-    }
+    const before = left();
+    const { verdict, recorded } = judged(protector, before.cells, disruption, { ...context, ...before });
+    left = () => (recorded === undefined ? before : withRecord(before, disruption, recorded));
+    if (recorded === undefined) return verdict;
+    changed.add(disruption.cellID);
+    if (recorded.isTakenOut) takenOut.add(disruption.pod.uid);
     return verdict;
   });
   if (changed.size === 0) return { verdicts, status: undefined };
@@ -136,8 +135,21 @@ export function reserve(
   return {
     verdicts,
     get status() {
-      return (status ??= statusWith(protector, cells, changed, takenOut, context.config));
+      return (status ??= statusWith(protector, left().cells, changed, takenOut, context.config));
     },
+  };
+}
+
+/** What disruptions are judged on. */
+interface Records extends Pick<ReservationContext, "fill" | "held"> {
+  readonly cells: readonly CellStatus[];
+}
+
+function withRecord({ cells, fill, held }: Records, disruption: Disruption, recorded: Recorded): Records {
+  return {
+    cells: withHistory(cells, disruption.cellID, recorded.buckets),
+    fill: fillWith(fill, recorded),
+    held: withoutPod(held, disruption),
   };
 }
 

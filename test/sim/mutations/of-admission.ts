@@ -109,8 +109,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "wrong-cell",
     why: "an admission is recorded in the cell of its pod",
     file: "accounting/reserve/reservation.ts",
-    find: `cells = withHistory(cells, disruption.cellID, recorded.buckets);`,
-    replace: `cells = withHistory(cells, cells[0]?.cellID ?? disruption.cellID, recorded.buckets);`,
+    find: `cells: withHistory(cells, disruption.cellID, recorded.buckets),`,
+    replace: `cells: withHistory(cells, cells[0]?.cellID ?? disruption.cellID, recorded.buckets),`,
   },
   {
     name: "webhook-leaves-the-summary",
