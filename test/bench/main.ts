@@ -27,6 +27,7 @@ import { measureReviews } from "./reviews.ts";
 import { type Row, rowText } from "./row.ts";
 import { measureTransport } from "./transport.ts";
 import { measureWaves } from "./waves.ts";
+import { measureWebhookSets } from "./webhook-sets.ts";
 import { measureWorkloads } from "./workloads.ts";
 
 type Say = (line: string) => void;
@@ -42,6 +43,7 @@ const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<read
   indexes: (say) => [...measureIndexes(say), ...measureIndexSizes(say)],
   fresh: measureFreshCounts,
   waves: measureWaves,
+  sets: measureWebhookSets,
   reviews: measureReviews,
   transport: measureTransport,
   pods: measurePodLists,

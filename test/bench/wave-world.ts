@@ -23,10 +23,22 @@ export interface Wave {
   readonly slowness: number;
   /** From an answer to the next review of the same caller, at most; at least half of it. */
   readonly thinkMs: number;
-  readonly seed: number;
 }
 
-export interface WaveResult {
+/** The same wave with several seeds. */
+export interface WaveSums {
+  /** Of admitted deletions. */
+  readonly latenciesMs: readonly number[];
+  /** Status writes, those that met a conflict included. */
+  readonly tried: number;
+  /** Shares of them that met a conflict: all, and those after each replica's first accepted write. */
+  readonly conflicts: number;
+  readonly later: number;
+  /** Admissions. */
+  readonly perSecond: number;
+}
+
+interface WaveResult {
   /** From the first review to the last admission. */
   readonly elapsedMs: number;
   /** Of admitted deletions. */
@@ -119,15 +131,27 @@ function counted(client: KubeClient, tally: { writes: number; conflicts: number;
   };
 }
 
-export async function runWave({
-  replicas: count,
-  inFlight,
-  pods,
-  room,
-  slowness,
-  thinkMs,
-  seed,
-}: Wave): Promise<WaveResult> {
+const seeds = 10;
+
+export async function runSeeds(wave: Wave): Promise<WaveSums> {
+  const results: WaveResult[] = [];
+  for (let seed = 1; seed <= seeds; seed += 1) results.push(await runWave(wave, seed));
+  const sum = (of: (result: WaveResult) => number): number => results.reduce((total, result) => total + of(result), 0);
+  const latenciesMs = results.flatMap((result) => result.latenciesMs);
+  const tried = sum((result) => result.writes + result.conflicts);
+  return {
+    latenciesMs,
+    tried,
+    conflicts: sum(({ conflicts }) => conflicts) / tried,
+    later: sum(({ laterConflicts }) => laterConflicts) / tried,
+    perSecond: (latenciesMs.length / sum(({ elapsedMs }) => elapsedMs)) * 1000,
+  };
+}
+
+async function runWave(
+  { replicas: count, inFlight, pods, room, slowness, thinkMs }: Wave,
+  seed: number,
+): Promise<WaveResult> {
   const clock = createVirtualClock();
   const rng = createSeededRng(seed);
   const core = new DelayedCore(clock, rng, slowness);

@@ -1,11 +1,10 @@
 /** Waves of deletions of one PodProtector over two webhooks, in virtual time: the same figures on every machine. */
 import { latencyText, type Row } from "./row.ts";
-import { runWave, type Wave, type WaveResult } from "./wave-world.ts";
+import { runSeeds, type Wave } from "./wave-world.ts";
 
-const seeds = 10;
 /** Of all status writes, after each replica's first. The counts of aggregators cause most. */
 const laterConflictsMax = 0.12;
-const waves: readonly { readonly what: string; readonly wave: Omit<Wave, "seed" | "slowness"> }[] = [
+const waves: readonly { readonly what: string; readonly wave: Omit<Wave, "slowness"> }[] = [
   { what: "600 deletions, 96 in flight", wave: { replicas: 2, inFlight: 96, pods: 600, room: 1_000_000, thinkMs: 15 } },
   {
     what: "2,000 deletions, 256 in flight",
@@ -19,14 +18,7 @@ export async function measureWaves(say: (line: string) => void): Promise<Row[]> 
     for (const slowness of [1, 4, 12]) {
       const writes = `status writes of ${9 * slowness} ms`;
       say(`a wave in virtual time: ${what}, ${writes}`);
-      const results: WaveResult[] = [];
-      for (let seed = 1; seed <= seeds; seed += 1) results.push(await runWave({ ...wave, slowness, seed }));
-      const sum = (of: (result: WaveResult) => number): number =>
-        results.reduce((total, result) => total + of(result), 0);
-      const latenciesMs = results.flatMap((result) => result.latenciesMs);
-      const tried = sum((result) => result.writes + result.conflicts);
-      const later = sum(({ laterConflicts }) => laterConflicts) / tried;
-      const perSecond = (latenciesMs.length / sum(({ elapsedMs }) => elapsedMs)) * 1000;
+      const { latenciesMs, tried, conflicts, later, perSecond } = await runSeeds({ ...wave, slowness });
       rows.push({
         what: `a wave over two replicas, ${what}, ${writes}, virtual time: conflicts after each replica's first write`,
         figure: `${(100 * later).toFixed(1)} % of ${tried} writes`,
@@ -35,7 +27,7 @@ export async function measureWaves(say: (line: string) => void): Promise<Row[]> 
         besides: [
           `${Math.round(perSecond)} admissions/s, ${latencyText(latenciesMs)}, longest ` +
             `${Math.max(...latenciesMs).toFixed(0)} ms, ${(tried / latenciesMs.length).toFixed(4)} writes each`,
-          `all conflicts ${((100 * sum(({ conflicts }) => conflicts)) / tried).toFixed(1)} %`,
+          `all conflicts ${(100 * conflicts).toFixed(1)} %`,
         ],
         ...(later > laterConflictsMax && { exceeded: "replicas are in each other's way" }),
       });
