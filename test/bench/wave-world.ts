@@ -131,7 +131,7 @@ function counted(client: KubeClient, tally: { writes: number; conflicts: number;
   };
 }
 
-const seeds = 10;
+const seeds = 40;
 
 export async function runSeeds(wave: Wave): Promise<WaveSums> {
   const results: WaveResult[] = [];

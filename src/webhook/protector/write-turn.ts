@@ -6,7 +6,7 @@
  * it is its turn. That makes a ring without any message, in which no one conflicts and all get the same share.
  *
  * - A peer that has nothing to write is passed over: a replica that is n places behind in the ring waits n slots after
- *   the last write that it saw.
+ *   the last write that it saw. A slot is as long as several writes; where deletions come one by one, as long as one.
  * - A replica that met a conflict was overtaken by a write that it had not seen yet. It waits for the watch to show
  *   that write, unless it has by now, so that it need not ask for it. Then it tries again, a moment before those whose
  *   turn it is: a replica that the others do not count among their peers yet wins soon, and then they do.
@@ -44,6 +44,8 @@ const slotMsMin = 10;
 const slotMsMax = 400;
 /** However many write, and however slowly: a review must be answered. */
 const turnMsMax = 800;
+/** Own writes of a single deletion in a row after which deletions come one by one: the first of a wave may be one. */
+const loneAfter = 2;
 /** Own writes in a row after which a replica is alone. */
 const aloneAfter = 8;
 /**
@@ -99,6 +101,8 @@ export class WriteTurn {
   #showsUntil: MonotonicMs = longAgo;
   /** Deletions of the last own write. */
   #size = 1;
+  /** Own writes of a single deletion since the last one of several. */
+  #loneInARow = 0;
   /** The counts of the last state that the watch has delivered, as a text. */
   #counts: string | undefined;
 
@@ -113,9 +117,15 @@ export class WriteTurn {
   delayMs(): number {
     const now = this.#clock.monotonicMs();
     const placesBehind = Math.ceil(this.#peers - ignoredShare) - this.#later.length;
-    const slotMs = Math.min(slotMsMax, Math.max(slotMsMin, this.#writeMs * slotsPerWrite + this.#lagMs * slotsPerLag));
-    const turn = placesBehind > 0 ? later(this.#lastAt, Math.min(turnMsMax, placesBehind * slotMs)) : this.#soonest();
+    const isBehind = placesBehind > 0;
+    const turn = isBehind ? later(this.#lastAt, Math.min(turnMsMax, placesBehind * this.#slotMs())) : this.#soonest();
     return Math.max(0, turn - now);
+  }
+
+  #slotMs(): number {
+    // Callers that come one by one rarely meet: whoever has something to write has begun by then.
+    if (this.#loneInARow >= loneAfter) return Math.min(slotMsMax, this.#writeMs + this.#lagMs);
+    return Math.min(slotMsMax, Math.max(slotMsMin, this.#writeMs * slotsPerWrite + this.#lagMs * slotsPerLag));
   }
 
   /** When this replica writes, if nobody comes before it. */
@@ -189,6 +199,7 @@ export class WriteTurn {
     const isAwaited = own === 0 && this.#ownInARow < aloneAfter;
     this.#showsUntil = isAwaited ? later(this.#lastAt, Math.min(slotMsMax, this.#writeMs + this.#lagMs)) : longAgo;
     this.#size = size;
+    this.#loneInARow = size === 1 ? this.#loneInARow + 1 : 0;
   }
 }
 

@@ -8,6 +8,8 @@ import { createVirtualClock } from "../../../support/virtual-clock.ts";
 const writeMs = 10;
 /** Four times the time of a write. */
 const slotMs = 40;
+/** Deletions of one write. */
+const several = 2;
 /** By how much a turn comes later than another try after a conflict. */
 const precedenceMs = 0.5;
 /** The cells after a write of a webhook: the counts are as before. */
@@ -32,7 +34,7 @@ function replica({ peers, rounds = 20 }: { readonly peers: number; readonly roun
   let last = 1000;
   for (let round = 0; round < rounds; round += 1) {
     for (let peer = 0; peer < peers; peer += 1) turn.watched(version(++last), peerWrite);
-    turn.wrote(version(++last), writeMs, 1);
+    turn.wrote(version(++last), writeMs, several);
   }
   return { clock, turn, last, delayMs: () => turn.delayMs() };
 }
@@ -62,11 +64,33 @@ test("a peer that writes nothing is passed over, a slot for each place", async (
   assert.equal(delayMs(), 0);
 });
 
+test("where deletions come one by one, a silent peer is passed over after a write and the watch's lag", async () => {
+  const { clock, turn, last, delayMs } = replica({ peers: 1 });
+  const lagMs = 20 * 0.2;
+  turn.watched(version(last + 1), peerWrite);
+  turn.wrote(version(last + 2), writeMs, 1);
+  await clock.advance(20);
+  turn.watched(version(last + 2), peerWrite);
+  turn.watched(version(last + 3), peerWrite);
+  turn.wrote(version(last + 4), writeMs, 1);
+  assert.equal(Math.round(delayMs()), writeMs + lagMs);
+  turn.watched(version(last + 5), peerWrite);
+  turn.wrote(version(last + 6), writeMs, several);
+  assert.equal(Math.round(delayMs()), slotMs + 2 * lagMs);
+});
+
+test("a single write of one deletion shortens no turn: it may be the first of a wave", () => {
+  const { turn, last, delayMs } = replica({ peers: 1 });
+  turn.watched(version(last + 1), peerWrite);
+  turn.wrote(version(last + 2), writeMs, 1);
+  assert.equal(delayMs(), slotMs);
+});
+
 test("each place gets more time where the watch is late", async () => {
   const { clock, turn, last, delayMs } = replica({ peers: 1 });
   for (let round = 1; round <= 40; round += 1) {
     turn.watched(version(last + 2 * round - 1), peerWrite);
-    turn.wrote(version(last + 2 * round), writeMs, 1);
+    turn.wrote(version(last + 2 * round), writeMs, several);
     await clock.advance(20);
     turn.watched(version(last + 2 * round), peerWrite);
   }
@@ -75,9 +99,9 @@ test("each place gets more time where the watch is late", async () => {
 
 test("a peer that is gone is forgotten after three writes", () => {
   const { turn, last, delayMs } = replica({ peers: 1 });
-  for (let own = 1; own <= 2; own += 1) turn.wrote(version(last + own), writeMs, 1);
+  for (let own = 1; own <= 2; own += 1) turn.wrote(version(last + own), writeMs, several);
   assert.equal(delayMs(), slotMs);
-  turn.wrote(version(last + 3), writeMs, 1);
+  turn.wrote(version(last + 3), writeMs, several);
   turn.watched(version(last + 3), peerWrite);
   assert.equal(delayMs(), precedenceMs);
 });
@@ -94,8 +118,8 @@ test("a replica that has written eight times in a row is alone, and waits for no
   assert.equal(delayMs(), 0);
   assert.equal(turn.watched(version(last), peerWrite), false);
   turn.watched(version(last + 1), peerWrite);
-  turn.wrote(version(last + 2), writeMs, 1);
-  turn.wrote(version(last + 3), writeMs, 1);
+  turn.wrote(version(last + 2), writeMs, several);
+  turn.wrote(version(last + 3), writeMs, several);
   assert.ok(delayMs() >= writeMs, "another one has written meanwhile");
 });
 
@@ -104,7 +128,7 @@ test("an aggregator is no peer, however often it writes", () => {
   turn.watched(version(last), peerWrite);
   for (let round = 1; round <= 10; round += 1) {
     assert.equal(turn.watched(version(last + 2 * round - 1), countedAt(`${2000 + round}`)), true);
-    turn.wrote(version(last + 2 * round), writeMs, 1);
+    turn.wrote(version(last + 2 * round), writeMs, several);
     turn.watched(version(last + 2 * round), countedAt(`${2000 + round}`));
   }
   assert.equal(delayMs(), 0);
@@ -128,7 +152,7 @@ test("no own write is taken for another's, also when the watch is faster than th
   const { turn, last, delayMs } = replica({ peers: 0 });
   for (let own = last + 1; own < last + 10; own += 1) {
     turn.watched(version(own), peerWrite);
-    turn.wrote(version(own), writeMs, 1);
+    turn.wrote(version(own), writeMs, several);
     assert.equal(turn.watched(version(own), peerWrite), false);
   }
   assert.equal(delayMs(), 0);
@@ -137,7 +161,7 @@ test("no own write is taken for another's, also when the watch is faster than th
 test("a write of another that the watch delivered late is counted", () => {
   const { turn, last, delayMs } = replica({ peers: 0 });
   for (let round = 1; round <= 10; round += 1) {
-    turn.wrote(version(last + 2 * round), writeMs, 1);
+    turn.wrote(version(last + 2 * round), writeMs, several);
     turn.watched(version(last + 2 * round - 1), peerWrite);
   }
   assert.equal(delayMs(), slotMs);
@@ -146,7 +170,7 @@ test("a write of another that the watch delivered late is counted", () => {
 test("a write of another that the watch delivered before the answer to an earlier own one is counted", () => {
   const { turn, last, delayMs } = replica({ peers: 1 });
   turn.watched(version(last + 2), peerWrite);
-  turn.wrote(version(last + 1), writeMs, 1);
+  turn.wrote(version(last + 1), writeMs, several);
   assert.equal(delayMs(), precedenceMs);
 });
 
@@ -171,10 +195,9 @@ test("no write of an aggregator is waited for after a conflict when the watch ha
 
 test("after a batch of several the next one gathers until it is quiet, for a write's time and 50 ms at most", () => {
   const { turn, last } = replica({ peers: 0 });
-  assert.deepEqual(turn.gathering(), { quietMs: 0, mostMs: 0 });
-  turn.wrote(version(last + 1), writeMs, 2);
+  turn.wrote(version(last + 1), writeMs, several);
   assert.deepEqual(turn.gathering(), { quietMs: 3, mostMs: writeMs });
-  for (let own = 2; own < 40; own += 1) turn.wrote(version(last + own), 1000, 2);
+  for (let own = 2; own < 40; own += 1) turn.wrote(version(last + own), 1000, several);
   assert.deepEqual(turn.gathering(), { quietMs: 3, mostMs: 50 });
   turn.wrote(version(last + 40), writeMs, 1);
   assert.deepEqual(turn.gathering(), { quietMs: 0, mostMs: 0 });
@@ -192,14 +215,14 @@ test("a replica whose first write came after that of another knows of it at once
   turn.conflicted(version(1000));
   turn.watched(version(1001), peerWrite);
   assert.equal(turn.delayMs(), 0);
-  turn.wrote(version(1002), writeMs, 1);
+  turn.wrote(version(1002), writeMs, several);
   assert.equal(turn.delayMs(), slotMs);
 });
 
 test("an aggregator that counts before the first own write is no peer", () => {
   const turn = new WriteTurn(createVirtualClock(), version(1000), peerWrite);
   turn.watched(version(1001), countedAt("2000"));
-  turn.wrote(version(1002), writeMs, 1);
+  turn.wrote(version(1002), writeMs, several);
   turn.watched(version(1002), countedAt("2000"));
   assert.equal(turn.delayMs(), precedenceMs);
 });
