@@ -3,6 +3,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { type Fleet, startFleet, webhookTls, type Worker } from "../../e2e/fleet.ts";
+import { startLaggingProxy } from "../../e2e/lagging-proxy.ts";
 import { createNamespace } from "../../e2e/pods.ts";
 import { type CaseContext } from "../../e2e/runner.ts";
 import {
@@ -43,7 +44,10 @@ async function startNothing(context: CaseContext): Promise<Guard> {
   return { workers: await bareWorkers(context), processes: new Map(), inForce: () => Promise.resolve() };
 }
 
-/** test/bench/bare-server.ts in a process of its own, with the certificate and the configuration of a webhook. */
+/**
+ * test/bench/bare-server.ts in a process of its own, with the certificate and the configuration of a webhook, behind a
+ * balancer as Podseidon's.
+ */
 async function startAllowAll(context: CaseContext): Promise<Guard> {
   const { directory, namespace, signal } = context;
   const workers = await bareWorkers(context);
@@ -53,13 +57,15 @@ async function startAllowAll(context: CaseContext): Promise<Guard> {
   context.processes.track(child);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(startLimitMs)]);
   const [{ port }] = (await once(child, "message", { signal: limit })) as [{ port: number }];
+  const balancer = await startLaggingProxy([port]);
   const name = `allow-all-${namespace}`;
   context.cleanup(async () => {
     for (const { cluster } of workers) await removeWebhookConfiguration(cluster.admin, name);
+    await balancer.close();
     child.disconnect();
   });
   for (const { cluster } of workers) {
-    const url = `https://127.0.0.1:${port}/`;
+    const url = `https://127.0.0.1:${balancer.port}/`;
     await applyWebhookConfiguration(cluster.admin, { name, url, caPem, namespace });
   }
   return {
