@@ -195,9 +195,11 @@ test("no write of an aggregator is waited for after a conflict when the watch ha
 
 test("after a batch of several the next one gathers until it is quiet, for a write's time and 50 ms at most", () => {
   const { turn, last } = replica({ peers: 0 });
-  turn.wrote(version(last + 1), writeMs, several);
+  turn.wrote(version(last + 1), writeMs, 1);
+  assert.deepEqual(turn.gathering(), { quietMs: 0, mostMs: 0 });
+  turn.wrote(version(last + 2), writeMs, several);
   assert.deepEqual(turn.gathering(), { quietMs: 3, mostMs: writeMs });
-  for (let own = 2; own < 40; own += 1) turn.wrote(version(last + own), 1000, several);
+  for (let own = 3; own < 40; own += 1) turn.wrote(version(last + own), 1000, several);
   assert.deepEqual(turn.gathering(), { quietMs: 3, mostMs: 50 });
   turn.wrote(version(last + 40), writeMs, 1);
   assert.deepEqual(turn.gathering(), { quietMs: 0, mostMs: 0 });
