@@ -202,7 +202,11 @@ export class World {
     const present = this.processes().filter((process) => !this.lost.processes.has(process));
     const isSettled = !sideClasses.some((name) => this.plan.faults.has(name));
     const isOnly = this.cores.length === 1;
-    return leftovers(present, { cores: this.coresLeft.map(({ name }) => name), isOnly, isSettled });
+    const { coresLeft } = this;
+    const protectorsLost = this.cores
+      .filter((core) => !coresLeft.includes(core))
+      .reduce((sum, { protectorsSeen }) => sum + protectorsSeen, 0);
+    return leftovers(present, { cores: coresLeft.map(({ name }) => name), isOnly, protectorsLost, isSettled });
   }
 
   cell(name: string): Cell {

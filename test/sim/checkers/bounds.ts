@@ -38,10 +38,13 @@ type Limit = (there: Remembered, protectors: number) => number;
 const ofProtectors: Limit = (_there, protectors) => protectors;
 const ofPods: Limit = ({ pods }) => pods;
 
+/** PodProtectors of which a webhook gathers or executes a batch, in all cores. */
+const batches = "retrybatch_inflight_keys podprotector-update";
+
 const ofReplica: ReadonlyMap<string, Limit> = new Map<string, Limit>([
   ["webhook_reviews_in_flight", ({ reviews }) => reviews ?? reviewsInFlightMax],
   ["webhook_reviews_held", ({ reviews = heldMax }) => Math.min(reviews, heldMax)],
-  ["retrybatch_inflight_keys podprotector-update", ofProtectors],
+  [batches, ofProtectors],
 ]);
 /** Of what a process keeps of each core. */
 const ofCore: ReadonlyMap<string, Limit> = new Map<string, Limit>([
@@ -57,11 +60,7 @@ const ofCore: ReadonlyMap<string, Limit> = new Map<string, Limit>([
 ]);
 
 /** Empty when nobody asks for anything any more. */
-const emptyAtRest = [
-  "webhook_reviews_in_flight",
-  "webhook_reviews_held",
-  "retrybatch_inflight_keys podprotector-update",
-];
+const emptyAtRest = ["webhook_reviews_in_flight", "webhook_reviews_held", batches];
 /** Empty when nothing has to be counted or settled in the core any more; and when all sources are met. */
 const emptyWhenSettled = [
   "aggregator_next_event_pool_current_size 0",
@@ -96,12 +95,18 @@ export interface Rest {
   /** Of which something is demanded; and whether the world has no others. */
   readonly cores: readonly string[];
   readonly isOnly: boolean;
+  /**
+   * PodProtectors of cores that are lost for ever. What was admitted on their last known quota is recorded when they
+   * are back, and a webhook goes on trying (webhook/outage/late-records.ts).
+   */
+  readonly protectorsLost: number;
   /** Tables of unfinished work should be empty too. */
   readonly isSettled: boolean;
 }
 
 /** What is left in tables that should be empty. */
-export function leftovers(keepers: readonly Keeper[], { cores, isOnly, isSettled }: Rest): string[] {
+export function leftovers(keepers: readonly Keeper[], rest: Rest): string[] {
+  const { cores, isOnly, protectorsLost, isSettled } = rest;
   const settled = cores.flatMap((core) => emptyWhenSettled.map((name) => gaugeOf(name, core, isOnly)));
   const names = isSettled ? [...emptyAtRest, ...emptyOfGenerators, ...settled] : emptyAtRest;
   return keepers.flatMap((keeper) => {
@@ -109,7 +114,8 @@ export function leftovers(keepers: readonly Keeper[], { cores, isOnly, isSettled
     const gauges = keeper.gauges();
     return names.flatMap((name) => {
       const size = gauges.get(name) ?? 0;
-      return size > 0 ? [`${keeper.name}: ${name} is ${size}`] : [];
+      const limit = name === batches ? protectorsLost : 0;
+      return size > limit ? [`${keeper.name}: ${name} is ${size}`] : [];
     });
   });
 }

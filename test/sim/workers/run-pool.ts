@@ -3,8 +3,11 @@ import os from "node:os";
 import { Worker } from "node:worker_threads";
 import { type RunOutcome, type RunTask, lostOutcome } from "./task.ts";
 
-/** Of the processor's time, whatever else the machine does: a run takes seconds, so this is a hang. */
-const runSecondsMax = 120;
+/**
+ * Of the processor's time, whatever else the machine does. A run takes seconds, and that of a large fleet, all of which
+ * is deleted, two minutes beside other work; so this is a hang.
+ */
+const runSecondsMax = 600;
 /** Of real time, for a run that waits and does nothing. */
 const idleMsMax = 3_600_000;
 const checkEveryMs = 5_000;
