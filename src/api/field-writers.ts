@@ -27,24 +27,38 @@ export interface FieldWriters {
 
 const loweringFields = [overrides.minAvailable, overrides.maxUnavailable, overrides.protect].map((key) => `f:${key}`);
 
+/** What one manager has written. Fields are named as in fieldsV1, `f:spec`. */
+interface Ownership {
+  readonly writer: FieldWriter;
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** Leaves out what is not understood. Never throws. */
+export function* ownershipsOf(managedFields: unknown): Generator<Ownership, void> {
+  for (const entry of asList(managedFields)) {
+    const { manager, subresource, time, fieldsV1 } = fieldsOf(entry);
+    if (typeof manager !== "string") continue;
+    const { "f:spec": spec, "f:metadata": metadata } = fieldsOf(fieldsV1);
+    const writer = {
+      manager,
+      subresource: typeof subresource === "string" && subresource !== "" ? subresource : undefined,
+      time: parseTime(time),
+    };
+    yield { writer, spec: fieldsOf(spec), metadata: fieldsOf(metadata) };
+  }
+}
+
 /** Never throws: what is not understood has no writer. */
 export function readFieldWriters(managedFields: unknown, strategyField: string | undefined): FieldWriters {
   let replicas: FieldWriter | undefined;
   let strategy: FieldWriter | undefined;
   let labels: FieldWriter | undefined;
   let overriding: FieldWriter | undefined;
-  for (const entry of asList(managedFields)) {
-    const { manager, subresource, time, fieldsV1 } = fieldsOf(entry);
-    if (typeof manager !== "string") continue;
-    const writer = {
-      manager,
-      subresource: typeof subresource === "string" && subresource !== "" ? subresource : undefined,
-      time: parseTime(time),
-    };
-    const { "f:spec": spec, "f:metadata": metadata } = fieldsOf(fieldsV1);
-    if ("f:replicas" in fieldsOf(spec)) replicas = laterWriter(replicas, writer);
-    if (strategyField !== undefined && `f:${strategyField}` in fieldsOf(spec)) strategy = laterWriter(strategy, writer);
-    const { "f:labels": ofLabels, "f:annotations": ofAnnotations } = fieldsOf(metadata);
+  for (const { writer, spec, metadata } of ownershipsOf(managedFields)) {
+    if ("f:replicas" in spec) replicas = laterWriter(replicas, writer);
+    if (strategyField !== undefined && `f:${strategyField}` in spec) strategy = laterWriter(strategy, writer);
+    const { "f:labels": ofLabels, "f:annotations": ofAnnotations } = metadata;
     if (ofLabels !== undefined) labels = laterWriter(labels, writer);
     const owned = fieldsOf(ofAnnotations);
     if (loweringFields.some((field) => field in owned)) overriding = laterWriter(overriding, writer);
@@ -54,15 +68,10 @@ export function readFieldWriters(managedFields: unknown, strategyField: string |
 
 /** The last writer of one label; undefined = unknown. Never throws. */
 export function readLabelWriter(managedFields: unknown, label: string): FieldWriter | undefined {
-  let writer: FieldWriter | undefined;
-  for (const entry of asList(managedFields)) {
-    const { manager, time, fieldsV1 } = fieldsOf(entry);
-    if (typeof manager !== "string") continue;
-    const { "f:labels": owned } = fieldsOf(fieldsOf(fieldsV1)["f:metadata"]);
-    if (`f:${label}` in fieldsOf(owned))
-      writer = laterWriter(writer, { manager, subresource: undefined, time: parseTime(time) });
-  }
-  return writer;
+  let last: FieldWriter | undefined;
+  for (const { writer, metadata } of ownershipsOf(managedFields))
+    if (`f:${label}` in fieldsOf(metadata["f:labels"])) last = laterWriter(last, writer);
+  return last;
 }
 
 /** The one that wrote later. */

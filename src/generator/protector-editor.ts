@@ -1,7 +1,6 @@
 /** Who has edited the spec of a generated PodProtector, by `metadata.managedFields`. Pure. */
-import { type FieldWriter, laterWriter } from "../api/field-writers.ts";
-import { asList, fieldsOf } from "../api/json.ts";
-import { parseTime } from "../api/micro-time.ts";
+import { type FieldWriter, laterWriter, ownershipsOf } from "../api/field-writers.ts";
+import { fieldsOf } from "../api/json.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 
 /** Roles and commands write under names that begin so, unless --core-kube-user-agent says otherwise. */
@@ -15,14 +14,9 @@ const ownPrefix = "podseidon";
 export function readEditor(managedFields: unknown, fields: readonly string[]): string | undefined {
   let last: FieldWriter | undefined;
   const own = new Set<string>();
-  for (const entry of asList(managedFields)) {
-    const { manager, time, fieldsV1 } = fieldsOf(entry);
-    if (typeof manager !== "string") continue;
-    const { "f:spec": spec, "f:metadata": metadata } = fieldsOf(fieldsV1);
-    if (`f:${annotations.generated}` in fieldsOf(fieldsOf(metadata)["f:annotations"])) own.add(manager);
-    const written = fieldsOf(spec);
-    if (fields.some((field) => `f:${field}` in written))
-      last = laterWriter(last, { manager, subresource: undefined, time: parseTime(time) });
+  for (const { writer, spec, metadata } of ownershipsOf(managedFields)) {
+    if (`f:${annotations.generated}` in fieldsOf(metadata["f:annotations"])) own.add(writer.manager);
+    if (fields.some((field) => `f:${field}` in spec)) last = laterWriter(last, writer);
   }
   return last === undefined || last.manager.startsWith(ownPrefix) || own.has(last.manager) ? undefined : last.manager;
 }

@@ -3,7 +3,7 @@
  * (docs/generator.md#when-a-podprotector-is-gone). Those without a source are lost with a wiped or restored core.
  */
 import { type ObjectKey } from "../api/object-key.ts";
-import { type ConditionType } from "../api/v1alpha1/conditions.ts";
+import { holdingCondition } from "../api/v1alpha1/conditions.ts";
 import { type PodProtector } from "../api/v1alpha1/pod-protector.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type InformerEvent } from "../kube/informer.ts";
@@ -105,7 +105,5 @@ export class Recreation {
 
 /** Without the condition it is the garbage collector that deletes, for an owner that vanished. */
 function isTerminatingDangling({ metadata, status }: PodProtector): boolean {
-  const dangling: ConditionType = "Dangling";
-  const isDangling = status?.conditions?.some(({ type, status: holds }) => type === dangling && holds === "True");
-  return metadata.deletionTimestamp !== undefined && isDangling === true;
+  return metadata.deletionTimestamp !== undefined && holdingCondition(status?.conditions, "Dangling") !== undefined;
 }

@@ -89,6 +89,14 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
 
 export const conditionTypes = Object.keys(endedReasons) as readonly ConditionType[];
 
+/** The condition of this type while it is true; undefined = it is not, or was never. */
+export function holdingCondition(
+  conditions: readonly Condition[] | undefined,
+  type: ConditionType,
+): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type && condition.status === "True");
+}
+
 /** Enough for a few sentences with a few names. Conditions travel with each status write. */
 const messageLengthMax = 1_024;
 

@@ -5,7 +5,7 @@
 import { criterionFor } from "../../accounting/count/health-criterion.ts";
 import { figuresOf, missedCells, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
 import { silentFor } from "../../accounting/silence/glance.ts";
-import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
+import { type ConditionType, holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type ProtectorView, viewOf } from "../../webhook/protector/protector-view.ts";
@@ -117,7 +117,7 @@ export function standingOf(stored: StoredProtector, cells: FleetCells | undefine
 
 /** Whether a condition of the PodProtector holds. */
 export function holds({ status }: PodProtector, type: ConditionType): boolean {
-  return status?.conditions?.some((one) => one.type === type && one.status === "True") === true;
+  return holdingCondition(status?.conditions, type) !== undefined;
 }
 
 function statesOf({ protector, isShadow, isReleased }: ProtectorView, figures: QuotaFigures): [State, ...State[]] {

@@ -1,4 +1,5 @@
 /** Where a PodProtector stands, in a few words for tables. */
+import { holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { type CellFigures } from "../../accounting/reserve/quota-figures.ts";
 import { parseTime } from "../../api/micro-time.ts";
 import { assertNever } from "../../util/assert.ts";
@@ -79,7 +80,7 @@ export function releasedText({ protector, message, at }: Release, now: EpochMicr
 /** `dangling for 4 m 00 s: The Deployment vanished`; undefined where no condition tells more than the state does. */
 export function sinceText({ protector }: Pick<Standing, "protector">, state: State, now: EpochMicros) {
   const type = conditionOf[state];
-  const condition = protector.status?.conditions?.find((one) => one.type === type && one.status === "True");
+  const condition = type === undefined ? undefined : holdingCondition(protector.status?.conditions, type);
   const since = condition === undefined ? undefined : parseTime(condition.lastTransitionTime);
   if (condition === undefined || since === undefined) return undefined;
   // These two say no more than the numbers do.

@@ -2,6 +2,7 @@
  * `podseidon release`: lets a PodProtector go by hand: one that dangles, or one that has vanished and that webhooks
  * keep in force (docs/generator.md#when-a-podprotector-is-gone).
  */
+import { holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { Problem } from "../../config/problem.ts";
@@ -177,8 +178,7 @@ function ofPresent(client: KubeClient, { namespace, name, protector }: Standing)
 
 /** Its source is deleted, and that is held (generator/mass-changes/announcements.ts). */
 function asksForRelease({ status }: Standing["protector"]): boolean {
-  const held = status?.conditions?.find(({ type }) => type === "ChangeHeld");
-  return held?.status === "True" && held.message.includes("asks to release its floor");
+  return holdingCondition(status?.conditions, "ChangeHeld")?.message.includes("asks to release its floor") === true;
 }
 
 function byUID(asked: Asked): Change | Problem {

@@ -3,7 +3,7 @@
  * (docs/refusals.md#too-few-replicas). A generated PodProtector is never to be edited: the generator undoes that.
  */
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
-import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
+import { type ConditionType, holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { finalizer, overrides as annotations, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { followedProtectors, isFollowing } from "../../sources/followed-protector.ts";
@@ -32,8 +32,7 @@ export function floorOwnerOf(protector: PodProtector): FloorOwner | undefined {
   const { metadata, status } = protector;
   const { namespace, labels = {}, finalizers = [] } = metadata;
   const { [sourceLabels.kind]: kind, [sourceLabels.group]: group = "" } = labels;
-  const holds = (type: ConditionType): boolean =>
-    status?.conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
+  const holds = (type: ConditionType): boolean => holdingCondition(status?.conditions, type) !== undefined;
   if (kind === undefined || !finalizers.includes(finalizer)) {
     if (!isFollowing(protector) || !holds("FloorResolved")) return undefined;
     const { floorFields: fields } = followedProtectors;

@@ -99,8 +99,6 @@ export class WriteTurn {
   #ownInARow = 0;
   /** Until when the watch is given time to show the last own write to everybody. */
   #showsUntil: MonotonicMs = longAgo;
-  /** Deletions of the last own write. */
-  #size = 1;
   /** Own writes of a single deletion since the last one of several. */
   #loneInARow = 0;
   /** The counts of the last state that the watch has delivered, as a text. */
@@ -136,7 +134,8 @@ export class WriteTurn {
 
   /** How long the next batch waits for more deletions. */
   gathering(): Gathering {
-    return this.#size > 1 ? { quietMs, mostMs: Math.min(gatherMsMax, this.#writeMs) } : noGathering;
+    const isOfSeveral = this.#hasWritten && this.#loneInARow === 0;
+    return isOfSeveral ? { quietMs, mostMs: Math.min(gatherMsMax, this.#writeMs) } : noGathering;
   }
 
   /** How long the next write may take as a rule. */
@@ -198,7 +197,6 @@ export class WriteTurn {
     this.#ownInARow = others > 0 ? 0 : this.#ownInARow + 1;
     const isAwaited = own === 0 && this.#ownInARow < aloneAfter;
     this.#showsUntil = isAwaited ? later(this.#lastAt, Math.min(slotMsMax, this.#writeMs + this.#lagMs)) : longAgo;
-    this.#size = size;
     this.#loneInARow = size === 1 ? this.#loneInARow + 1 : 0;
   }
 }

@@ -3,6 +3,7 @@ import { type ConditionType } from "../../../api/v1alpha1/conditions.ts";
 import { type StoredProtector } from "../../../kube/resources.ts";
 import { type InvalidProtector } from "../../fleet/protectors.ts";
 import { type ProtectorEvent, refusalsOf } from "../../fleet/refusals.ts";
+import { holds } from "../../fleet/standing.ts";
 import { type CoreFacts, type Reading } from "../facts.ts";
 import { counted, fail, type Finding, namesText, note, ok, type Remedy, unchecked, warn } from "../finding.ts";
 
@@ -90,11 +91,7 @@ const conditionTold: readonly ConditionTold[] = [
 
 function ofCondition(valid: readonly StoredProtector[], told: ConditionTold): readonly Finding[] {
   const { check, type, text, cure, page } = told;
-  const names = valid
-    .filter(({ protector }) =>
-      protector.status?.conditions?.some((condition) => condition.type === type && condition.status === "True"),
-    )
-    .map(({ key }) => key);
+  const names = valid.filter(({ protector }) => holds(protector, type)).map(({ key }) => key);
   return names.length === 0 ? [] : [warn(check, `${text(names.length)}: ${namesText(names)}`, { cure, page })];
 }
 

@@ -1,4 +1,5 @@
 /** The states of a PodProtector as the page shows them: a word, a tone that has a shape of its own, and why. */
+import { holdingCondition } from "../../../api/v1alpha1/conditions.ts";
 import { type Condition } from "../../../api/v1alpha1/pod-protector.ts";
 import { conditionOf, isWrong, type State, states } from "../../fleet/standing.ts";
 
@@ -27,7 +28,8 @@ const explained: { readonly [S in State]?: string } = {
 
 /** `why`: what the caller knows better than the conditions do. */
 export function rowState(name: State, conditions: readonly Condition[] | undefined, why?: string): RowState {
-  const condition = conditions?.find(({ type, status }) => type === conditionOf[name] && status === "True");
+  const type = conditionOf[name];
+  const condition = type === undefined ? undefined : holdingCondition(conditions, type);
   return { name, tone: toneOf(name), why: why ?? (condition?.message || explained[name] || "") };
 }
 
