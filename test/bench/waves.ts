@@ -3,7 +3,7 @@ import { latencyText, type Row } from "./row.ts";
 import { runSeeds, type Wave } from "./wave-world.ts";
 
 /** Of all status writes, after each replica's first. The counts of aggregators cause most. */
-const laterConflictsMax = 0.12;
+const laterConflictsMax = 0.1;
 const waves: readonly { readonly what: string; readonly wave: Omit<Wave, "slowness"> }[] = [
   { what: "600 deletions, 96 in flight", wave: { replicas: 2, inFlight: 96, pods: 600, room: 1_000_000, thinkMs: 15 } },
   {

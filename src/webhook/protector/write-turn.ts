@@ -11,7 +11,8 @@
  *   that write, unless it has by now, so that it need not ask for it. Then it tries again, a moment before those whose
  *   turn it is: a replica that the others do not count among their peers yet wins soon, and then they do.
  * - A replica counts from the first deletion that it wants to record on, so that the winner of the first race and its
- *   loser know of each other with their first writes.
+ *   loser know of each other with their first writes. The winner leaves the loser the time of a write before its next
+ *   one, or they would meet again.
  * - After a batch of several deletions the next one gathers until nothing new has come for some milliseconds, but no
  *   longer than a write takes: what a write costs hardly depends on the batch, and the others get between.
  * - An aggregator writes in its own time, at most ten times a second, and is no peer. It is known by the counts that
@@ -97,7 +98,7 @@ export class WriteTurn {
   #answeredAt: MonotonicMs = longAgo;
   /** Own writes since the last one of a peer. */
   #ownInARow = 0;
-  /** Until when the watch is given time to show the last own write to everybody. */
+  /** Until when the watch is given time to show the last own write to everybody, and they to write. */
   #showsUntil: MonotonicMs = longAgo;
   /** Own writes of a single deletion since the last one of several. */
   #loneInARow = 0;
@@ -153,7 +154,7 @@ export class WriteTurn {
       const now = this.#clock.monotonicMs();
       this.#lagMs += (now - this.#answeredAt - this.#lagMs) * newestWeight.more;
       if (this.#showsUntil === longAgo) return false;
-      this.#showsUntil = later(now, precedenceMs);
+      this.#showsUntil = later(now, Math.max(precedenceMs, this.#othersTimeMs()));
       return true;
     }
     if (compareResourceVersions(version, this.#own) < 0) {
@@ -195,9 +196,18 @@ export class WriteTurn {
     this.#answeredAt = this.#lastAt;
     this.#overtakenUntil = longAgo;
     this.#ownInARow = others > 0 ? 0 : this.#ownInARow + 1;
-    const isAwaited = own === 0 && this.#ownInARow < aloneAfter;
-    this.#showsUntil = isAwaited ? later(this.#lastAt, Math.min(slotMsMax, this.#writeMs + this.#lagMs)) : longAgo;
+    const shownInMs = own === 1 ? 0 : Math.min(slotMsMax, this.#writeMs + this.#lagMs);
+    const restMs = this.#ownInARow < aloneAfter ? shownInMs + this.#othersTimeMs() : 0;
+    this.#showsUntil = restMs > 0 ? later(this.#lastAt, restMs) : longAgo;
     this.#loneInARow = size === 1 ? this.#loneInARow + 1 : 0;
+  }
+
+  /**
+   * For whoever lost against the last own write, and tries again when its watch shows that. Only the first write of a
+   * row does not tell yet whether there is anybody.
+   */
+  #othersTimeMs(): number {
+    return this.#ownInARow === 1 ? Math.min(slotMsMax, this.#writeMs) : 0;
   }
 }
 

@@ -114,9 +114,9 @@ test("a PodProtector waits for its own bytes, and gathers after a batch of sever
   assert.equal(protector.writeDelayMs(), 2);
   assert.equal(protector.gathering().mostMs, 0);
   protector.wrote(roomy(3), 10, 2);
-  assert.equal(protector.writeDelayMs(), 10, "and until its watch shows that write");
+  assert.equal(protector.writeDelayMs(), 20, "and until its watch shows that write, and others have had their time");
   assert.equal(protector.delivered("3" as ResourceVersion, []), true);
-  assert.equal(protector.writeDelayMs(), 2);
+  assert.equal(protector.writeDelayMs(), 10, "the others' time alone");
   assert.equal(protector.gathering().mostMs, 10);
   assert.equal(protector.expectedWriteMs(), 20);
   assert.equal(protector.delivered("4" as ResourceVersion, []), true);

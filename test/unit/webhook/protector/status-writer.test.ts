@@ -86,6 +86,8 @@ test("status writes read the object live when the watch does not deliver a confl
 test("status writes write on top of what the watch delivers after a conflict, without reading it", async () => {
   const { core, clock, replica } = world([roomy()]);
   await replica.review(deleteReview(pod("p1")));
+  // Others have had their time after the first write.
+  await clock.advance(10);
   core.watches = false;
   core.update("ns/web", (status) => void status.cells.push(cell("c2", 0)));
   // The conflict is known after 5 ms; the time of a write, 10 ms, is what it waits for the watch.

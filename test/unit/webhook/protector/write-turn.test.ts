@@ -106,8 +106,21 @@ test("a peer that is gone is forgotten after three writes", () => {
   assert.equal(delayMs(), precedenceMs);
 });
 
+test("after its first write a replica gives whoever lost against it the time of a write, from when that is shown", () => {
+  const { clock, turn, last, delayMs } = replica({ peers: 0, rounds: 1 });
+  assert.equal(delayMs(), writeMs + writeMs);
+  assert.equal(turn.watched(version(last), peerWrite), true, "it may begin sooner");
+  assert.equal(delayMs(), writeMs);
+  turn.watched(version(last + 1), peerWrite);
+  assert.equal(delayMs(), precedenceMs, "the other one has written");
+  const early = new WriteTurn(clock, version(1), peerWrite);
+  early.watched(version(2), peerWrite);
+  early.wrote(version(2), writeMs, several);
+  assert.equal(early.delayMs(), writeMs, "the watch was faster than the answer");
+});
+
 test("a replica without peers begins again when the watch has shown its own write, or should have", () => {
-  const { turn, last, delayMs } = replica({ peers: 0, rounds: 1 });
+  const { turn, last, delayMs } = replica({ peers: 0, rounds: 2 });
   assert.equal(delayMs(), writeMs);
   assert.equal(turn.watched(version(last), peerWrite), true, "it may begin sooner");
   assert.equal(delayMs(), precedenceMs);
@@ -175,6 +188,9 @@ test("a write of another that the watch delivered before the answer to an earlie
 });
 
 test("no turn is waited for longer than 800 ms, however many write and however slowly", () => {
+  const slow = new WriteTurn(createVirtualClock(), version(1), peerWrite);
+  slow.wrote(version(2), 4_000, several);
+  assert.equal(slow.delayMs(), 800, "neither after the first write");
   const clock = createVirtualClock();
   const turn = new WriteTurn(clock, version(1050), peerWrite);
   for (let number = 1; number < 1000; number += 1) {
@@ -226,5 +242,5 @@ test("an aggregator that counts before the first own write is no peer", () => {
   turn.watched(version(1001), countedAt("2000"));
   turn.wrote(version(1002), writeMs, several);
   turn.watched(version(1002), countedAt("2000"));
-  assert.equal(turn.delayMs(), precedenceMs);
+  assert.equal(turn.delayMs(), writeMs, "no slot of a peer");
 });
