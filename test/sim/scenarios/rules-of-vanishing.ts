@@ -69,8 +69,8 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "garbage-collected-looks-like-by-hand",
     why: "the garbage collector deletes for an owner that vanished: nobody wants the PodProtector gone",
     file: "generator/recreation.ts",
-    find: `return metadata.deletionTimestamp !== undefined && isDangling === true;`,
-    replace: `return metadata.deletionTimestamp !== undefined;`,
+    find: ` && holdingCondition(status?.conditions, "Dangling") !== undefined;`,
+    replace: `;`,
   },
   {
     name: "crd-that-is-back-is-not-noticed",
