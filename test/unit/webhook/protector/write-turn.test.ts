@@ -106,7 +106,7 @@ test("a peer that is gone is forgotten after three writes", () => {
   assert.equal(delayMs(), precedenceMs);
 });
 
-test("after its first write a replica gives whoever lost against it the time of a write, from when that is shown", () => {
+test("after its first write a replica gives whoever lost against it the time of a write, once that is shown", () => {
   const { clock, turn, last, delayMs } = replica({ peers: 0, rounds: 1 });
   assert.equal(delayMs(), writeMs + writeMs);
   assert.equal(turn.watched(version(last), peerWrite), true, "it may begin sooner");
