@@ -27,6 +27,8 @@ export interface KubectlOptions {
   readonly user?: string;
   /** Default two minutes; a kubectl that takes longer is killed and its code is -1. */
   readonly timeoutMs?: number;
+  /** Called with all that it has written there until now, after each piece. */
+  readonly onStderr?: (soFar: string) => void;
 }
 
 /** Starts kubectl with its output as texts; it ends with the set of processes, or after the time limit. */
@@ -55,6 +57,11 @@ export async function kubectl(options: KubectlOptions, ...args: readonly string[
     child.once("error", reject);
     child.once("close", (code) => resolve(code ?? -1));
   });
-  const [code, stdout, stderr] = await Promise.all([exit, text(child.stdout), text(child.stderr)]);
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (piece: string) => {
+    stderr += piece;
+    options.onStderr?.(stderr);
+  });
+  const [code, stdout] = await Promise.all([exit, text(child.stdout)]);
   return { code, stdout, stderr };
 }

@@ -5,10 +5,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
+import { inspect } from "node:util";
 import { type Cluster } from "../cluster.ts";
 import { type Fleet, startFleet } from "../fleet.ts";
-import { kubectl } from "../kubectl.ts";
-import { startKubelet } from "../kubelet.ts";
+import { kubectl, type KubectlResult } from "../kubectl.ts";
+import { type Kubelet, startKubelet } from "../kubelet.ts";
 import { listPods } from "../pods.ts";
 import { program } from "../process.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../runner.ts";
@@ -35,11 +36,6 @@ const workloads: ReadonlyMap<string, Workload> = new Map([
 ]);
 /** Three rounds of evictions, five or ten seconds apart, and some time in which nothing more goes. */
 const drainLimitSeconds = 45;
-/**
- * kubectl limits its own requests: the last of the first evictions is sent a second or two after the first one. By then
- * no replacement is to be available.
- */
-const readyDelayMs = 3_000;
 
 export const simulateCases: readonly E2eCase[] = [
   {
@@ -55,7 +51,7 @@ async function simulateAndDrain(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context, { core: "system", workers: ["system"], allInOne: true, webhookArgs });
   const { core: cluster, namespace } = fleet;
   const { admin } = cluster;
-  const kubelet = startKubelet({ admin, namespace, readyDelayMs });
+  const kubelet = startKubelet({ admin, namespace });
   context.cleanup(() => kubelet.stop());
   context.cleanup(() => Promise.all([cordon(cluster, drained, false), cordon(cluster, other, false)]));
   await cordon(cluster, other, true);
@@ -74,17 +70,47 @@ async function simulateAndDrain(context: CaseContext): Promise<Figures> {
   );
   assert.equal(simulated.stuckAt, drained);
 
-  const args = ["drain", drained, selector, `--timeout=${drainLimitSeconds}s`];
-  const timeoutMs = (drainLimitSeconds + 30) * second;
-  const options = { kubectl: context.assets.kubectl, processes: context.processes, cluster, timeoutMs };
-  const { code, stdout, stderr } = await kubectl(options, ...args);
+  await kubelet.stop();
+  const ending = startKubelet({ admin, namespace, readyDelayMs: "never" });
+  context.cleanup(() => ending.stop());
+  let starting: Kubelet | undefined;
+  const { code, stdout, stderr } = await drain(context, fleet, refusedFirst(fates), () => {
+    starting = startKubelet({ admin, namespace, terminationDelayMs: "never" });
+  });
+  await starting?.stop();
+  const outcome = outcomeOf(stdout, stderr);
+  assert.deepEqual(outcome, fates, `${inspect(outcome)} came of ${inspect(fates)}\n${stderr}\n${stdout}`);
   assert.equal(code, 1, `${stdout}\n${stderr}`);
-  assert.deepEqual(outcomeOf(stdout, stderr), fates, `${stdout}\n${stderr}`);
   const left = (await listPods(admin, namespace, "drained")).filter(({ spec }) => spec.nodeName === drained);
   const never = simulated.pods.filter(({ fate }) => fate === "never").map(({ name }) => name);
   assert.deepEqual(left.map(({ metadata }) => metadata.name).sort(), never.sort());
-  assert.deepEqual(kubelet.failures, []);
+  assert.deepEqual(
+    [kubelet, ending, starting].flatMap((one) => one?.failures ?? []),
+    [],
+  );
   return { simulateMs };
+}
+
+/**
+ * The drain by kubectl. `onceRefused` is called when it was refused `refusedFirst` pods: it has asked for all of them
+ * then. It limits its own requests, so a replacement that is available before would let the last ones go at once.
+ */
+function drain(
+  context: CaseContext,
+  { core: cluster }: Fleet,
+  refusedFirst: number,
+  onceRefused: () => void,
+): Promise<KubectlResult> {
+  const args = ["drain", drained, selector, `--timeout=${drainLimitSeconds}s`];
+  const timeoutMs = (drainLimitSeconds + 30) * second;
+  let isAsked = false;
+  const onStderr = (soFar: string): void => {
+    if (isAsked || refusedPods(soFar).size < refusedFirst) return;
+    isAsked = true;
+    onceRefused();
+  };
+  const { kubectl: command } = context.assets;
+  return kubectl({ kubectl: command, processes: context.processes, cluster, timeoutMs, onStderr }, ...args);
 }
 
 interface Simulated {
@@ -120,14 +146,20 @@ function fatesOf({ pods }: Simulated): ReadonlyMap<string, Outcome> {
 /** What kubectl says: pods that it evicted without a refusal before, after one, and those that it gave up. */
 function outcomeOf(stdout: string, stderr: string): ReadonlyMap<string, Outcome> {
   const evicted = new Set(Array.from(stdout.matchAll(/^pod\/(\S+) evicted$/gm), ([, name = ""]) => name));
-  const refused = new Set(
-    Array.from(stderr.matchAll(/^error when evicting pods\/"([^"]+)"/gm), ([, name = ""]) => name),
-  );
+  const refused = refusedPods(stderr);
   return counted((name, fate) => {
     const own = [...new Set([...evicted, ...refused])].filter((pod) => pod.startsWith(`${name}-`));
     if (fate === "never") return own.filter((pod) => !evicted.has(pod)).length;
     return own.filter((pod) => evicted.has(pod) && refused.has(pod) === (fate === "later")).length;
   });
+}
+
+function refusedPods(stderr: string): ReadonlySet<string> {
+  return new Set(Array.from(stderr.matchAll(/^error when evicting pods\/"([^"]+)"/gm), ([, name = ""]) => name));
+}
+
+function refusedFirst(fates: ReadonlyMap<string, Outcome>): number {
+  return [...fates.values()].reduce((sum, { later, never }) => sum + later + never, 0);
 }
 
 function counted(count: (workload: string, fate: keyof Outcome) => number): ReadonlyMap<string, Outcome> {
