@@ -78,16 +78,14 @@ async function simulateAndDrain(context: CaseContext): Promise<Figures> {
     starting = startKubelet({ admin, namespace, terminationDelayMs: "never" });
   });
   await starting?.stop();
+  const failures = [kubelet, ending, starting].flatMap((one) => one?.failures ?? []);
+  assert.deepEqual(failures, []);
   const outcome = outcomeOf(stdout, stderr);
   assert.deepEqual(outcome, fates, `${inspect(outcome)} came of ${inspect(fates)}\n${stderr}\n${stdout}`);
   assert.equal(code, 1, `${stdout}\n${stderr}`);
   const left = (await listPods(admin, namespace, "drained")).filter(({ spec }) => spec.nodeName === drained);
   const never = simulated.pods.filter(({ fate }) => fate === "never").map(({ name }) => name);
   assert.deepEqual(left.map(({ metadata }) => metadata.name).sort(), never.sort());
-  assert.deepEqual(
-    [kubelet, ending, starting].flatMap((one) => one?.failures ?? []),
-    [],
-  );
   return { simulateMs };
 }
 
