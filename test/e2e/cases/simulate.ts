@@ -81,7 +81,8 @@ async function simulateAndDrain(context: CaseContext): Promise<Figures> {
   const failures = [kubelet, ending, starting].flatMap((one) => one?.failures ?? []);
   assert.deepEqual(failures, []);
   const outcome = outcomeOf(stdout, stderr);
-  assert.deepEqual(outcome, fates, `${inspect(outcome)} came of ${inspect(fates)}\n${stderr}\n${stdout}`);
+  const [came, planned] = [outcome, fates].map((one) => inspect(one, { breakLength: Infinity, compact: true }));
+  assert.deepEqual(outcome, fates, `planned: ${planned}\ncame: ${came}\n${stderr}\n${stdout}`);
   assert.equal(code, 1, `${stdout}\n${stderr}`);
   const left = (await listPods(admin, namespace, "drained")).filter(({ spec }) => spec.nodeName === drained);
   const never = simulated.pods.filter(({ fate }) => fate === "never").map(({ name }) => name);
