@@ -65,7 +65,7 @@ export const takenRights: readonly TakenRight[] = [
     [`get ${definitions}`, "49f-lost-owner-kind", /Cannot read CustomResourceDefinitions/],
     ["get namespaces", "47o-source-vanishes-unheld", /mass changes are judged without them/],
     ["list namespaces", "47f-unlisted-release", /retrying GET \/api\/v1\/namespaces: 403/],
-    ["watch namespaces", "71-shadow", /retrying GET \/api\/v1\/namespaces: 403/],
+    ["watch namespaces", "73-shadow", /retrying GET \/api\/v1\/namespaces: 403/],
     ["create events", "47i-name-is-taken", /told Unprotectable is 0/],
     ["patch events", "47i-name-is-taken", wholeObjects],
     [`create ${leases}`, "45f-release-taken-back", neverCounted],

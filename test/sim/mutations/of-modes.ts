@@ -32,7 +32,7 @@ export const mutationsOfModes: readonly Mutation[] = [
     file: "accounting/reserve/reservation.ts",
     find: `return { ...forced, verdict: { ...forced.verdict, insteadOf: strict.verdict } };`,
     replace: `return { verdict: { ...forced.verdict, isRecorded: false, insteadOf: strict.verdict } };`,
-    scenario: "71b-shadow-under-lag",
+    scenario: "73b-shadow-under-lag",
   },
   {
     name: "shadow-lasts",
@@ -88,6 +88,6 @@ export const mutationsOfModes: readonly Mutation[] = [
     file: "generator/mass-changes/asking.ts",
     find: `return isSwitched && minAvailable > 0 ? "shadow" : Math.min(minAvailable, wanted.spec.minAvailable);`,
     replace: `return isSwitched && minAvailable < 0 ? "shadow" : Math.min(minAvailable, wanted.spec.minAvailable);`,
-    scenario: "71e-many-in-shadow",
+    scenario: "73e-many-in-shadow",
   },
 ];
