@@ -195,8 +195,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "empty-cache-admits",
     why: "nothing is admitted before the PodProtectors have been listed",
     file: "webhook/decide/handler.ts",
-    find: `if (unsynced !== undefined && !isAllowedAnyway) return notSynced(unsynced.core.name);`,
-    replace: ``,
+    find: `const unsynced = this.#sources.find(({ core }) => !core.isSynced());`,
+    replace: `const unsynced = undefined;`,
   },
   {
     name: "dry-run-is-recorded",
