@@ -70,11 +70,16 @@ async function simulateAndDrain(context: CaseContext): Promise<Figures> {
   );
   assert.equal(simulated.stuckAt, drained);
 
+  // No kubelet runs before kubectl was refused as many pods as are to wait: it has asked for all of them then. kubectl
+  // limits its own requests, so a replacement that is available early lets the last pods go at once; and an evicted pod
+  // that ends before anybody saw it terminating is counted as gone and as promised until a LIST barrier
+  // (docs/accounting.md#settlement, row 2).
   await kubelet.stop();
   let later: Kubelet | undefined;
   context.cleanup(() => later?.stop());
-  const { code, stdout, stderr } = await drain(context, fleet, refusedFirst(fates), () => {
-    later = startKubelet({ admin, namespace });
+  const refusedFirst = [...fates.values()].reduce((sum, { later, never }) => sum + later + never, 0);
+  const { code, stdout, stderr } = await drain(context, fleet, (soFar) => {
+    if (refusedPods(soFar).size >= refusedFirst) later ??= startKubelet({ admin, namespace });
   });
   await later?.stop();
   assert.deepEqual([...kubelet.failures, ...(later?.failures ?? [])], []);
@@ -88,28 +93,15 @@ async function simulateAndDrain(context: CaseContext): Promise<Figures> {
   return { simulateMs };
 }
 
-/**
- * The drain by kubectl. `onceAsked` is called when `refusedFirst` pods were refused: it has asked for all of them then.
- * No kubelet may run before. kubectl limits its own requests, so a replacement that is available early lets the last
- * pods go at once; and an evicted pod that ends before anybody saw it terminating is counted as gone and as promised
- * until a LIST barrier (docs/accounting.md#settlement, row 2).
- */
+/** The drain by kubectl; `onStderr` sees its refusals as they come. */
 function drain(
-  context: CaseContext,
+  { assets, processes }: CaseContext,
   { core: cluster }: Fleet,
-  refusedFirst: number,
-  onceAsked: () => void,
+  onStderr: (soFar: string) => void,
 ): Promise<KubectlResult> {
   const args = ["drain", drained, selector, `--timeout=${drainLimitSeconds}s`];
   const timeoutMs = (drainLimitSeconds + 30) * second;
-  let isAsked = false;
-  const onStderr = (soFar: string): void => {
-    if (isAsked || refusedPods(soFar).size < refusedFirst) return;
-    isAsked = true;
-    onceAsked();
-  };
-  const { kubectl: command } = context.assets;
-  return kubectl({ kubectl: command, processes: context.processes, cluster, timeoutMs, onStderr }, ...args);
+  return kubectl({ kubectl: assets.kubectl, processes, cluster, timeoutMs, onStderr }, ...args);
 }
 
 interface Simulated {
@@ -155,10 +147,6 @@ function outcomeOf(stdout: string, stderr: string): ReadonlyMap<string, Outcome>
 
 function refusedPods(stderr: string): ReadonlySet<string> {
   return new Set(Array.from(stderr.matchAll(/^error when evicting pods\/"([^"]+)"/gm), ([, name = ""]) => name));
-}
-
-function refusedFirst(fates: ReadonlyMap<string, Outcome>): number {
-  return [...fates.values()].reduce((sum, { later, never }) => sum + later + never, 0);
 }
 
 function counted(count: (workload: string, fate: keyof Outcome) => number): ReadonlyMap<string, Outcome> {
