@@ -17,7 +17,7 @@ import {
   type Loaded,
   type Role,
 } from "./config/index.ts";
-import { roleHelpText } from "./config/help.ts";
+import { roleHelpText } from "./config/pages/help.ts";
 import { runProcess, StartError, type Component } from "./lifecycle/index.ts";
 import type * as observability from "./observability/index.ts";
 // `import type` leaves nothing behind; an inline `type` would still load the module, and the Kubernetes client with it.

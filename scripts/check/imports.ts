@@ -27,6 +27,9 @@ const layers: readonly Layer[] = [
 /** From the bottom to the top: the folders in a folder of a layer. Files beside them are free, but see circles.ts. */
 const orders: Readonly<Record<string, readonly string[]>> = {
   accounting: ["history", "silence", "settle", "count", "reserve"],
+  aggregator: ["watching", "counting", "audits", "heartbeats"],
+  config: ["types", "flags", "reading", "rules", "pages"],
+  generator: ["metrics", "sources", "conditions", "protectors", "mass-changes", "feeds", "cells"],
   webhook: ["outage", "protector", "decide", "http"],
 };
 

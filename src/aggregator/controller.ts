@@ -17,22 +17,22 @@ import { type CompiledSelector, compileSelector, matches } from "../label-index/
 import { assert } from "../util/assert.ts";
 import { later, type MonotonicMs } from "../util/clock.ts";
 import { createWorkQueue, type Outcome, type WorkQueue } from "../work-queue/index.ts";
-import { Backlog, type Counted } from "./backlog.ts";
-import { CellWatch } from "./cell-watch.ts";
-import { CellWriter } from "./cell-writer.ts";
-import { CountingPace, type News } from "./counting-pace.ts";
-import { type ProvableWatch } from "./freshness.ts";
-import { matchingNothing } from "./coverage-report.ts";
-import { FailureLines } from "./failure-lines.ts";
-import { Fencer } from "./fencer.ts";
-import { FormerProtectors } from "./former-protectors.ts";
-import { MatchTable } from "./match-table.ts";
-import { type AggregatorDependencies, type AggregatorSettings } from "./dependencies.ts";
+import { Backlog, type Counted } from "./counting/backlog.ts";
+import { CellWatch } from "./watching/cell-watch.ts";
+import { CellWriter } from "./counting/cell-writer.ts";
+import { CountingPace, type News } from "./counting/counting-pace.ts";
+import { type ProvableWatch } from "./watching/freshness.ts";
+import { matchingNothing } from "./counting/coverage-report.ts";
+import { FailureLines } from "./counting/failure-lines.ts";
+import { Fencer } from "./counting/fencer.ts";
+import { FormerProtectors } from "./counting/former-protectors.ts";
+import { MatchTable } from "./counting/match-table.ts";
+import { type AggregatorDependencies, type AggregatorSettings } from "./counting/dependencies.ts";
 import { type AggregatorSizes } from "./metrics.ts";
-import { ProtectorState } from "./protector-state.ts";
-import { type Pass, reconcileProtector } from "./reconcile.ts";
-import { SelfCheck } from "./self-check.ts";
-import { Waiting } from "./waiting.ts";
+import { ProtectorState } from "./counting/protector-state.ts";
+import { type Pass, reconcileProtector } from "./counting/reconcile.ts";
+import { SelfCheck } from "./audits/self-check.ts";
+import { Waiting } from "./counting/waiting.ts";
 
 export class Aggregator {
   readonly #config: AggregatorSettings;

@@ -15,18 +15,18 @@
  * - ca-bundle.ts: the authorities of the webhook that API servers trust.
  * The rules themselves are in accounting/ (settle/settlement.ts, count/cell-plan.ts).
  */
-export { CaBundle } from "./ca-bundle.ts";
-export { CellClaim } from "./cell-claim.ts";
-export { CellLeaseWriter } from "./cell-lease-writer.ts";
+export { CaBundle } from "./audits/ca-bundle.ts";
+export { CellClaim } from "./heartbeats/cell-claim.ts";
+export { CellLeaseWriter } from "./heartbeats/cell-lease-writer.ts";
 export { Aggregator } from "./controller.ts";
-export { Coverage } from "./coverage.ts";
-export { CoverageReport } from "./coverage-report.ts";
-export { type AggregatorSettings } from "./dependencies.ts";
-export { GateProbe } from "./gate-probe.ts";
-export { createHeartbeatMetrics } from "./heartbeat-metrics.ts";
-export { Heartbeat } from "./heartbeat.ts";
+export { Coverage } from "./counting/coverage.ts";
+export { CoverageReport } from "./counting/coverage-report.ts";
+export { type AggregatorSettings } from "./counting/dependencies.ts";
+export { GateProbe } from "./audits/gate-probe.ts";
+export { createHeartbeatMetrics } from "./heartbeats/heartbeat-metrics.ts";
+export { Heartbeat } from "./heartbeats/heartbeat.ts";
 export { type AggregatorMetrics, createAggregatorMetrics } from "./metrics.ts";
-export { createLabelInterner, createPodDecoder } from "./pod-decoder.ts";
-export { ProtectorWatch } from "./protector-watch.ts";
-export { Tenure } from "./tenure.ts";
-export { VanishedPods } from "./vanished-pods.ts";
+export { createLabelInterner, createPodDecoder } from "./watching/pod-decoder.ts";
+export { ProtectorWatch } from "./watching/protector-watch.ts";
+export { Tenure } from "./heartbeats/tenure.ts";
+export { VanishedPods } from "./audits/vanished-pods.ts";

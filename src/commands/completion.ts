@@ -1,5 +1,5 @@
 /** `podseidon completion`: the shell's completion, generated from the table of commands. */
-import { quote } from "../config/value-type.ts";
+import { quote } from "../config/types/value-type.ts";
 import { type Command, wrongUsage } from "./command.ts";
 import { type OptionParts, partsOf } from "./options.ts";
 

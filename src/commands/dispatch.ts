@@ -3,11 +3,11 @@
  * the help.
  */
 import { cac, type CAC } from "cac";
-import { programSections } from "../config/help.ts";
+import { programSections } from "../config/pages/help.ts";
 import { isRole } from "../config/flag.ts";
-import { nearest } from "../config/nearest.ts";
-import { Problem } from "../config/problem.ts";
-import { quote } from "../config/value-type.ts";
+import { nearest } from "../config/types/nearest.ts";
+import { Problem } from "../config/reading/problem.ts";
+import { quote } from "../config/types/value-type.ts";
 import {
   type Command,
   type CommandArgument,

@@ -5,7 +5,7 @@
  * it is shown).
  */
 import { isRole } from "../config/flag.ts";
-import { roleHelpText } from "../config/help.ts";
+import { roleHelpText } from "../config/pages/help.ts";
 import { check } from "./check/command.ts";
 import { restore } from "./restore/command.ts";
 import { type Command, type CommandEnd, type CommandSurroundings } from "./command.ts";

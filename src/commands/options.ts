@@ -3,8 +3,8 @@
  * exactly as they were written: cac would make numbers of some.
  */
 import { parseArgs } from "node:util";
-import { Problem, unknownName } from "../config/problem.ts";
-import { quote } from "../config/value-type.ts";
+import { Problem, unknownName } from "../config/reading/problem.ts";
+import { quote } from "../config/types/value-type.ts";
 import { type CommandOption, type CommandOptions } from "./command.ts";
 
 export interface ParsedArguments {

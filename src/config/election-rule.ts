@@ -1,6 +1,6 @@
 /** The rule for the settings of a leader election: asked of the flags, and of what the elector is given. */
 import type { ElectorConfig } from "./config.ts";
-import { formatDuration } from "./duration.ts";
+import { formatDuration } from "./types/duration.ts";
 
 /**
  * A candidate waits up to 2.2 retry periods, so that not all candidates write at once (client-go's JitterFactor). A

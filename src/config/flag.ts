@@ -2,7 +2,7 @@
  * What a flag is, and how families of flags (`core-kube-*`, `worker-kube-*` …) are built so that the compiler knows the
  * name and the value type of each.
  */
-import { type ValueType } from "./value-type.ts";
+import { type ValueType } from "./types/value-type.ts";
 
 export const roles = ["generator", "aggregator", "webhook", "update-trigger"] as const;
 /** A part of the program that `--role` can select. */

@@ -6,6 +6,6 @@
  */
 export { type ClusterConfig, type WatchedClusterConfig, type WorkerClientProvider } from "./clusters.ts";
 export { type Config } from "./config.ts";
-export { changedSettings, ignoredSettings, type Effective } from "./effective.ts";
+export { changedSettings, ignoredSettings, type Effective } from "./pages/effective.ts";
 export { type Role } from "./flag.ts";
 export { loadConfig, type Loaded } from "./load-config.ts";

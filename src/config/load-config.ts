@@ -3,18 +3,18 @@
  * combination as a whole. Pure except for the injected `readFile`. All mistakes are told at once, each in one line; the
  * caller prints them and exits with 2.
  */
-import { isLoopback } from "./address.ts";
-import { type Action, type Arguments, parseArguments } from "./argv.ts";
-import { combinationProblems } from "./combinations.ts";
+import { isLoopback } from "./types/address.ts";
+import { type Action, type Arguments, parseArguments } from "./reading/argv.ts";
+import { combinationProblems } from "./rules/combinations.ts";
 import { buildConfig, type Config } from "./config.ts";
-import { printConfig, type Effective, type Setting } from "./effective.ts";
-import { environmentName, readEnvironment } from "./environment.ts";
-import { readConfigFile, type ReadFile } from "./file.ts";
+import { printConfig, type Effective, type Setting } from "./pages/effective.ts";
+import { environmentName, readEnvironment } from "./reading/environment.ts";
+import { readConfigFile, type ReadFile } from "./reading/file.ts";
 import { type Role } from "./flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName, type FlagValues } from "./flag-table.ts";
-import { invalidValue, Problem, type SourceInputs } from "./problem.ts";
-import { configSchema } from "./schema.ts";
-import { quote, type FlagInput } from "./value-type.ts";
+import { invalidValue, Problem, type SourceInputs } from "./reading/problem.ts";
+import { configSchema } from "./pages/schema.ts";
+import { quote, type FlagInput } from "./types/value-type.ts";
 import { assertNever } from "../util/assert.ts";
 
 export interface LoadInput {

@@ -29,17 +29,17 @@
  * - paced-queue.ts: the work queues. pacer.ts: how often one object is worked on.
  */
 export { Generator, type GeneratorSettings } from "./controller.ts";
-export { CellController } from "./cell-controller.ts";
-export { FollowedFloors } from "./followed-floors.ts";
+export { CellController } from "./cells/cell-controller.ts";
+export { FollowedFloors } from "./feeds/followed-floors.ts";
 export { createHeldChanges } from "./mass-changes/create.ts";
 export { type HeldChanges } from "./mass-changes/held-changes.ts";
-export { createSourceFeeds } from "./source-feeds.ts";
-export { decodeNamespace, type LabelledNamespace } from "./namespace-labels.ts";
-export { NamespaceModes } from "./namespace-modes.ts";
-export { ScaleAlarms } from "./scale-alarms.ts";
-export { SourceCaches } from "./source-caches.ts";
-export { IgnoredOverrides } from "./ignored-overrides.ts";
-export { createGeneratorMetrics } from "./metrics.ts";
-export { createMonitor } from "./monitor-metrics.ts";
-export { SourceConditions } from "./source-conditions.ts";
-export { UnusableProtectors } from "./unusable-protectors.ts";
+export { createSourceFeeds } from "./feeds/source-feeds.ts";
+export { decodeNamespace, type LabelledNamespace } from "./sources/namespace-labels.ts";
+export { NamespaceModes } from "./sources/namespace-modes.ts";
+export { ScaleAlarms } from "./feeds/scale-alarms.ts";
+export { SourceCaches } from "./sources/source-caches.ts";
+export { IgnoredOverrides } from "./sources/ignored-overrides.ts";
+export { createGeneratorMetrics } from "./metrics/metrics.ts";
+export { createMonitor } from "./metrics/monitor-metrics.ts";
+export { SourceConditions } from "./conditions/source-conditions.ts";
+export { UnusableProtectors } from "./conditions/unusable-protectors.ts";

@@ -18,13 +18,13 @@ import { longAgo, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
 import { createBackground } from "./background.ts";
-import { warnOfUnknownCallers } from "./caller-warnings.ts";
-import { warnOfCellNames, warnOfEveryCell } from "./cell-warnings.ts";
-import { createCertificateEvents } from "./certificate-events.ts";
+import { warnOfUnknownCallers } from "./reviews/caller-warnings.ts";
+import { warnOfCellNames, warnOfEveryCell } from "./cells/cell-warnings.ts";
+import { createCertificateEvents } from "./reviews/certificate-events.ts";
 import { type ConnectedCore, connectCores } from "./cores.ts";
 import { createNamespaceInformer } from "./informers.ts";
 import { type Runtime } from "./runtime.ts";
-import { createWebhookRecorders, recordersByCore } from "./webhook-recorders.ts";
+import { createWebhookRecorders, recordersByCore } from "./reviews/webhook-recorders.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */
 const connectionsMax = 5_000;

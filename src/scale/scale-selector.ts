@@ -1,6 +1,6 @@
 /** The selector of a Scale, which is a text in the syntax of `kubectl -l`. Pure. */
 import { type LabelSelector, type LabelSelectorRequirement } from "../api/v1alpha1/pod-protector.ts";
-import { parseLabelSelector } from "../config/label-selector.ts";
+import { parseLabelSelector } from "../config/types/label-selector.ts";
 
 export type ReadSelector =
   | { readonly ok: true; readonly selector: LabelSelector }

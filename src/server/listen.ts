@@ -8,7 +8,7 @@ import http, { type Server } from "node:http";
 import https from "node:https";
 import { type AddressInfo } from "node:net";
 import { failedCallStatus } from "../api/failed-call.ts";
-import { ipv4Fallback } from "../config/address.ts";
+import { ipv4Fallback } from "../config/types/address.ts";
 import { StartError } from "../lifecycle/component.ts";
 import { type CertificateUses } from "../util/certificate-use.ts";
 import { type Clock } from "../util/clock.ts";

@@ -1,7 +1,7 @@
 /**
  * Hand-made PodProtectors whose floor follows the replicas of workloads (docs/generator.md#hand-made-podprotectors):
  * the fields that ask for it, and how many pods must stay by them. How many replicas there are is not in the object:
- * generator/followed-floors.ts asks the workloads. Pure.
+ * src/generator/feeds/followed-floors.ts asks the workloads. Pure.
  */
 import * as v from "valibot";
 import { type FieldWriter, laterWriter, readFieldWriters } from "../api/field-writers.ts";

@@ -11,7 +11,7 @@ import { fieldsOf, type Json } from "../api/json.ts";
 import { ignoredAnnotationText } from "../api/ignored-annotation.ts";
 import { apiGroup, overrides as names } from "../api/v1alpha1/names.ts";
 import { type HealthCriterion, healthCriteria } from "../accounting/count/health-criterion.ts";
-import { nearest } from "../config/nearest.ts";
+import { nearest } from "../config/types/nearest.ts";
 import { type Floor, floorFrom, type FloorRule, type IntOrPercent, percentOf, podsOf } from "./floor.ts";
 
 export interface Overrides {

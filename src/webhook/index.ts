@@ -10,7 +10,7 @@
  * what hangs while no generator leads.
  */
 export { GeneratorAbsence } from "./generator-absence.ts";
-export { type WorkerClients } from "./decide/subject.ts";
+export { type WorkerClients } from "./decide/subject/subject.ts";
 export { decodeNamespacePolicy, lastKnownAllowedBy } from "./outage/namespace-policy.ts";
 export { decodeWatched, type WatchedProtector } from "./protector/protector-view.ts";
 export { createWebhook, type Webhook, type WebhookOptions } from "./webhook.ts";

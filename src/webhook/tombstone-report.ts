@@ -6,7 +6,7 @@ import { formatWholeSeconds } from "../api/micro-time.ts";
 import { errorLabel } from "../kube/kube-client.ts";
 import { assertNever } from "../util/assert.ts";
 import { type Logger } from "../util/logger.ts";
-import { type ProtectorEvents } from "./decide/protector-events.ts";
+import { type ProtectorEvents } from "./decide/reports/protector-events.ts";
 import { type WebhookMetrics } from "./metrics.ts";
 import { type DefinitionLoss } from "./protector/definition-state.ts";
 import { type GoneReason } from "./protector/departure.ts";

@@ -59,7 +59,7 @@ const watchMs = { from: 1, to: 5 };
 /** So many writes, and events of a watch, take longer: something else needs the CPU. */
 const slowShare = 0.05;
 const slowTimes = 4;
-/** As src/aggregator/counting-pace.ts: at most ten times a second, and 8 % of the time. */
+/** As src/aggregator/counting/counting-pace.ts: at most ten times a second, and 8 % of the time. */
 const settleEveryMs = 100;
 const settlesPerWrite = 12.5;
 

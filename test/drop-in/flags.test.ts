@@ -1,8 +1,8 @@
 /** The command line of upstream: every one of its flags, and the arguments that its chart gives. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseArguments } from "../../src/config/argv.ts";
-import { ignoredSettings } from "../../src/config/effective.ts";
+import { parseArguments } from "../../src/config/reading/argv.ts";
+import { ignoredSettings } from "../../src/config/pages/effective.ts";
 import { flagNames, flags, isFlagName, type FlagName } from "../../src/config/flag-table.ts";
 import { load, loadBad, loadGood } from "../unit/config/load.ts";
 import { chartArguments, plainWebhookArguments, updateTriggerArguments } from "./chart-arguments.ts";

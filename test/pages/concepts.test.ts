@@ -13,7 +13,7 @@ import { decodePodProtector } from "../../src/api/v1alpha1/decode.ts";
 import { annotations, apiGroup, labels, overrides, sourceLabels } from "../../src/api/v1alpha1/names.ts";
 import { type PodProtector, type PodProtectorStatus } from "../../src/api/v1alpha1/pod-protector.ts";
 import { withReady } from "../../src/api/v1alpha1/ready-condition.ts";
-import { planFor } from "../../src/generator/source-plan.ts";
+import { planFor } from "../../src/generator/sources/source-plan.ts";
 import { compileSelector, formatSelector } from "../../src/label-index/canonical-selector.ts";
 import { deployments } from "../../src/sources/deployment.ts";
 import { readSource } from "../../src/sources/read-source.ts";

@@ -46,7 +46,7 @@ function of(account: string, rows: readonly (readonly [string, string, RegExp])[
   return rows.map(([right, scenario, seen]) => ({ right: `${account}: ${right}`, scenario, seen }));
 }
 
-/** The simulation has no certificates: test/unit/roles/certificate-events.test.ts shows what it is for. */
+/** The simulation has no certificates: test/unit/roles/reviews/certificate-events.test.ts shows what it is for. */
 export const shownElsewhere: readonly RightText[] = ["podseidon-webhook: get deployments.apps"];
 
 export const takenRights: readonly TakenRight[] = [

@@ -32,7 +32,7 @@ const crdBackMsMax = 300_000;
 const restMs = settleWindowMs + 75_000;
 /**
  * Where a PodProtector that vanished could not be made again at once, the generator looks again after this
- * (generator/recreation.ts), even if it was made in between.
+ * (src/generator/protectors/recreation.ts), even if it was made in between.
  */
 const recreatedMs = 600_000;
 /** New pods become ready, and are counted. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { annotations, apiGroup, finalizer } from "../../src/api/v1alpha1/names.ts";
-import { protectorNameOf } from "../../src/generator/source-plan.ts";
+import { protectorNameOf } from "../../src/generator/sources/source-plan.ts";
 import { generatorStateName } from "../../src/kube/generator-state.ts";
 import { resourcePath, type Resource } from "../../src/kube/kube-client.ts";
 import { customResourceDefinitions, namespaces, podProtectors } from "../../src/kube/resources.ts";

@@ -1,7 +1,7 @@
 /**
  * The fences of a cell's pods (docs/accounting.md#fences). A fence is a patch that moves a pod to a new version. A
  * DELETE that was admitted at an older version can then no longer commit: the API server reviews it again. This file
- * remembers fences and decides when to send one; src/aggregator/fencer.ts sends it.
+ * remembers fences and decides when to send one; src/aggregator/counting/fencer.ts sends it.
  *
  * One entry per pod UID, for all PodProtectors. The distance between two fences of a pod doubles with each, up to the
  * settle window, however they are paced: a deletion that another policy refuses for ever must not become a patch every

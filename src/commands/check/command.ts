@@ -1,5 +1,5 @@
 /** `podseidon check`: looks at a whole fleet, and says what is wrong and how to mend it. Changes nothing. */
-import { Problem } from "../../config/problem.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import {
   type Command,
   type CommandContext,

@@ -4,9 +4,9 @@
  */
 import path from "node:path";
 import { contextsOf, type KubeconfigContexts } from "../../config/kubeconfig-contexts.ts";
-import { nearest } from "../../config/nearest.ts";
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { nearest } from "../../config/types/nearest.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { type CommandSurroundings } from "../command.ts";
 
 export interface FoundContext {

@@ -1,6 +1,6 @@
 /** Connects to the clusters of a command. Nothing is sent yet. */
 import { type ClusterConfig } from "../../config/clusters.ts";
-import { Problem } from "../../config/problem.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { StartError } from "../../lifecycle/component.ts";
 import { type CommandOptions, type CommandSurroundings } from "../command.ts";

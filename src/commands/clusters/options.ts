@@ -1,9 +1,9 @@
 /** The options by which a command is told which clusters to look at, and how to answer. */
-import { cellIDProblem } from "../../config/address.ts";
-import { coreNameProblem, namespaceProblem } from "../../config/kubernetes-names.ts";
+import { cellIDProblem } from "../../config/types/address.ts";
+import { coreNameProblem, namespaceProblem } from "../../config/types/kubernetes-names.ts";
 import { onlyCore } from "../../config/clusters.ts";
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { type CommandOption, type CommandOptions, valueOf } from "../command.ts";
 
 /** For commands that look at cores. */

@@ -1,6 +1,6 @@
 /** The answer of `podseidon explain pod`, for the page. */
-import { cellIDProblem } from "../../config/address.ts";
-import { Problem } from "../../config/problem.ts";
+import { cellIDProblem } from "../../config/types/address.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { type OpenClusters } from "../clusters/open.ts";
 import { type CommandContext } from "../command.ts";
 import { explained } from "../explain/explain.ts";

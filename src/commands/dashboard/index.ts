@@ -8,7 +8,7 @@
  * - page/: the page itself, and page-files.ts, which joins it;
  * - dashboard.ts: all of it together.
  */
-import { Problem } from "../../config/problem.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { StartError } from "../../lifecycle/component.ts";
 import { secretHex } from "../../util/rng.ts";
 import { openClusters } from "../clusters/open.ts";

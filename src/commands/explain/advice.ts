@@ -2,7 +2,7 @@
 import { annotations, overrides } from "../../api/v1alpha1/names.ts";
 import { type RefusingVerdict } from "../../accounting/reserve/reservation.ts";
 import { assertNever } from "../../util/assert.ts";
-import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
+import { floorOwnerOf } from "../../webhook/decide/refusals/floor-owner.ts";
 import { type Standing } from "../fleet/standing.ts";
 import { shellWord } from "../text/shell.ts";
 import { type AskedPod, type Judged } from "./judged.ts";

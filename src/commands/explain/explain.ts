@@ -1,9 +1,9 @@
 /** `podseidon explain`: why a deletion would be refused now, and what to do. */
-import { Problem } from "../../config/problem.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { formatMicroTime } from "../../api/micro-time.ts";
 import { objectKey } from "../../api/object-key.ts";
-import { cellIDProblem } from "../../config/address.ts";
-import { protectorNameOf } from "../../generator/source-plan.ts";
+import { cellIDProblem } from "../../config/types/address.ts";
+import { protectorNameOf } from "../../generator/sources/source-plan.ts";
 import { sourceKinds } from "../../sources/index.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type OpenClusters, openClusters } from "../clusters/open.ts";

@@ -10,9 +10,9 @@ import { type PodRecord, readAnnotations, readPodRecord } from "../../api/pod.ts
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { flags } from "../../config/flag-table.ts";
 import { type Clock } from "../../util/clock.ts";
-import { floorOwnerOf } from "../../webhook/decide/floor-owner.ts";
-import { explanation, refusalOf } from "../../webhook/decide/refusal.ts";
-import { lateCells, unheardOf } from "../../webhook/decide/silence-text.ts";
+import { floorOwnerOf } from "../../webhook/decide/refusals/floor-owner.ts";
+import { explanation, refusalOf } from "../../webhook/decide/refusals/refusal.ts";
+import { lateCells, unheardOf } from "../../webhook/decide/refusals/silence-text.ts";
 import {
   isCounted,
   isProtected,

@@ -1,8 +1,8 @@
 /** What `explain` is asked about: `pod NAME`, `protector NAME`, or a workload such as `deployment NAME`. */
-import { objectNameProblem, namespaceProblem } from "../../config/kubernetes-names.ts";
-import { nearest } from "../../config/nearest.ts";
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { objectNameProblem, namespaceProblem } from "../../config/types/kubernetes-names.ts";
+import { nearest } from "../../config/types/nearest.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { sourceKinds } from "../../sources/index.ts";
 
 export type TargetKind =

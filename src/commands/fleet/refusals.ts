@@ -128,7 +128,7 @@ function callersOf(events: readonly ProtectorEvent[]): readonly RefusedCaller[] 
   return mostFirst(events.flatMap(({ message }) => parseCallerCounts(message)?.callers ?? []));
 }
 
-/** As the webhook begins these Events, of which each is about one caller (src/webhook/decide/protector-events.ts). */
+/** As the webhook begins these Events, each about one caller (src/webhook/decide/reports/protector-events.ts). */
 const forcedBy = /^(?:Deletions|Evictions) by "((?:[^"\\]|\\.)*)" were forced /;
 
 function forcersOf(events: readonly ProtectorEvent[]): readonly RefusedCaller[] {

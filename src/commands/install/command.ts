@@ -2,8 +2,8 @@
  * `podseidon install`: puts Podseidon into a cluster from this executable alone, in a safe order (part-steps.ts), as
  * often as one likes (docs/commands.md#install).
  */
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { assert } from "../../util/assert.ts";
 import { openClusters, type OpenClusters } from "../clusters/open.ts";
 import {

@@ -3,7 +3,7 @@
  * a configuration for trial asks the webhook about the update-trigger's dummy pod alone, by the API server that will
  * ask it, and only when that is answered the real one is made.
  */
-import { askGate } from "../../aggregator/gate-question.ts";
+import { askGate } from "../../aggregator/audits/gate-question.ts";
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { later, sleep } from "../../util/clock.ts";
 import { apply, readObject, removeObject, type Site } from "./apply.ts";

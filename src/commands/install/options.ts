@@ -1,10 +1,10 @@
 /** The options of `podseidon install`, and what is wrong with them. */
 import { isIP } from "node:net";
 import { cellIDRule, isCellID } from "../../api/cell-id.ts";
-import { masterUrlProblem } from "../../config/address.ts";
-import { parseDurationMs } from "../../config/duration.ts";
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { masterUrlProblem } from "../../config/types/address.ts";
+import { parseDurationMs } from "../../config/types/duration.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { coreOptions, invalid, outputOption, readClusterChoice, workerOption } from "../clusters/options.ts";
 import { type CommandOption, type CommandOptions, isGiven, valueOf } from "../command.ts";
 import { type Callers } from "./cell-flags.ts";

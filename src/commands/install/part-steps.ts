@@ -3,7 +3,7 @@
  * configuration last. Whatever is cut off after any of them, deletions go on as before, or are guarded.
  */
 import { fieldsOf, type Json } from "../../api/json.ts";
-import { Problem } from "../../config/problem.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { readObject, type Site } from "./apply.ts";
 import { clientFilesStep } from "./client-files.ts";
 import { gateStep } from "./gate.ts";

@@ -1,7 +1,7 @@
 /** `podseidon install PART -o yaml`: the objects, for kubectl or a repository. No cluster is asked. */
 import { dump } from "js-yaml";
 import { type Json } from "../../api/json.ts";
-import { Problem } from "../../config/problem.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { invalid } from "../clusters/options.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { coreObjects, singleObjects, workerObjects } from "./objects.ts";

@@ -3,7 +3,7 @@
  * else, have the same values.
  */
 import { fieldsOf, type Json } from "../../api/json.ts";
-import { Problem } from "../../config/problem.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { readObject, type Site } from "./apply.ts";
 import { type Callers } from "./cell-flags.ts";
 import { secretNames, systemNamespace } from "./objects.ts";

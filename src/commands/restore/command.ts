@@ -3,8 +3,8 @@
  * (docs/disasters.md#the-crd-is-lost). Each step looks at what is there, so a run that was interrupted is simply
  * started again.
  */
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { asKubeError, isKubeError, type KubeClient } from "../../kube/kube-client.ts";
 import { definitionName, readDefinition, type ReadDefinition } from "../../kube/protector-definition.ts";
 import { printable } from "../../util/printable.ts";

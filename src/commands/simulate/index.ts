@@ -7,14 +7,14 @@
  * - drain-plan.ts: kubectl drain in rounds. deletions.ts: deletions in one go. release-steps.ts: the end of a workload.
  * - obstacles.ts: why something stays, in words. drain-report.ts, drain-output.ts, obstacle-lines.ts, steps.ts: shown.
  */
-import { Problem, unknownName } from "../../config/problem.ts";
+import { Problem, unknownName } from "../../config/reading/problem.ts";
 import { coreOptions, namespaceOption, outputOption, readOutput, workerOption } from "../clusters/options.ts";
 import { openClusters, type OpenClusters } from "../clusters/open.ts";
 import { type Command, type CommandEnd, wrongUsage } from "../command.ts";
-import { simulateDeleteDeployment } from "./delete-deployment.ts";
-import { simulateDeleteNamespace } from "./delete-namespace.ts";
-import { simulateDeletePods } from "./delete-pod.ts";
-import { simulateDrain } from "./drain.ts";
+import { simulateDeleteDeployment } from "./delete/delete-deployment.ts";
+import { simulateDeleteNamespace } from "./delete/delete-namespace.ts";
+import { simulateDeletePods } from "./delete/delete-pod.ts";
+import { simulateDrain } from "./drain/drain.ts";
 import { type Simulation } from "./simulation.ts";
 
 const actions = ["drain", "delete"] as const;

@@ -1,7 +1,7 @@
 /** What a simulation reads from the clusters: the PodProtectors and silent cells of the cores, and pods of a worker. */
 import { silentFor } from "../../accounting/silence/glance.ts";
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { type KubeClient, type Resource } from "../../kube/kube-client.ts";
 import { leases, podProtectors, pods } from "../../kube/resources.ts";
 import { listAll } from "../../kube/watch/index.ts";

@@ -1,5 +1,5 @@
 /** `podseidon status`: where every PodProtector of the cores stands, what is wrong first. */
-import { Problem } from "../../config/problem.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { formatWholeSeconds } from "../../api/micro-time.ts";
 import { sleep } from "../../util/clock.ts";
 import { coreOptions, namespaceOption, outputOption, type OutputFormat, readOutput } from "../clusters/options.ts";

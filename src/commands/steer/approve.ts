@@ -1,10 +1,10 @@
 /** `podseidon approve`: lists mass changes that are held, lets them pass, or undoes one (docs/mass-changes.md). */
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { formatMicroTime, formatWholeSeconds } from "../../api/micro-time.ts";
-import { nearest } from "../../config/nearest.ts";
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
-import { everyCause } from "../../generator/mass-changes/latch-book.ts";
+import { nearest } from "../../config/types/nearest.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
+import { everyCause } from "../../generator/mass-changes/latches/latch-book.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { resourcePath } from "../../kube/kube-client.ts";
 import { type EpochMicros } from "../../util/clock.ts";

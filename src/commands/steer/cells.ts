@@ -1,10 +1,10 @@
 /** `podseidon cells`: lists the cells of the cores, keeps their counts, moves and retires them (docs/cells.md). */
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../api/cell-lease.ts";
 import { fieldsOf } from "../../api/json.ts";
-import { cellIDProblem } from "../../config/address.ts";
-import { nearest } from "../../config/nearest.ts";
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { cellIDProblem } from "../../config/types/address.ts";
+import { nearest } from "../../config/types/nearest.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { resourcePath } from "../../kube/kube-client.ts";
 import { leases, namespaces } from "../../kube/resources.ts";
 import { assertNever } from "../../util/assert.ts";

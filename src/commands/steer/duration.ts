@@ -1,6 +1,6 @@
 /** How long something is to hold, as people say it: `--for 2h`. */
-import { parseDurationMs } from "../../config/duration.ts";
-import { type Problem } from "../../config/problem.ts";
+import { parseDurationMs } from "../../config/types/duration.ts";
+import { type Problem } from "../../config/reading/problem.ts";
 import { formatWholeSeconds } from "../../api/micro-time.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type CommandOptions, valueOf } from "../command.ts";

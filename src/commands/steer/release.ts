@@ -5,8 +5,8 @@
 import { holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { objectKey } from "../../api/object-key.ts";
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { byHandKeyOf, configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { type KubeClient, resourcePath } from "../../kube/kube-client.ts";
 import { podProtectors } from "../../kube/resources.ts";

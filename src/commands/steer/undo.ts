@@ -15,7 +15,7 @@ import { type OpenClusters } from "../clusters/open.ts";
 import { type Access, reading } from "../clusters/reading.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { readTarget } from "../explain/target.ts";
-import { Problem } from "../../config/problem.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { jsonText } from "../text/json.ts";
 
 interface UndoableKind {

@@ -2,8 +2,8 @@
  * `podseidon uninstall`: takes Podseidon out of a cluster in the safe order (steps.ts), also when half of it is gone
  * (docs/commands.md#uninstall).
  */
-import { Problem } from "../../config/problem.ts";
-import { quote } from "../../config/value-type.ts";
+import { Problem } from "../../config/reading/problem.ts";
+import { quote } from "../../config/types/value-type.ts";
 import { assert } from "../../util/assert.ts";
 import { openClusters, type OpenClusters } from "../clusters/open.ts";
 import {

@@ -1,10 +1,10 @@
 /** Flags of the aggregator and of the update-trigger, which may run inside it. */
 import { cellIDRule } from "../../api/cell-id.ts";
-import { cellIDProblem } from "../address.ts";
-import { list, map } from "../collection-types.ts";
+import { cellIDProblem } from "../types/address.ts";
+import { list, map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
-import { labelKeyProblem, labelValueProblem, namespaceProblem, objectNameProblem } from "../kubernetes-names.ts";
-import { bool, choice, durationMs, float, int, labelSelector, text } from "../scalar-types.ts";
+import { labelKeyProblem, labelValueProblem, namespaceProblem, objectNameProblem } from "../types/kubernetes-names.ts";
+import { bool, choice, durationMs, float, int, labelSelector, text } from "../types/scalar-types.ts";
 import { systemNamespaces } from "../system-namespaces.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 

@@ -3,8 +3,8 @@
  * (docs/cells.md#cells-by-label). Each role takes the same values.
  */
 import { flag, inGroup } from "../flag.ts";
-import { labelKeyProblem } from "../kubernetes-names.ts";
-import { choice, durationMs, text } from "../scalar-types.ts";
+import { labelKeyProblem } from "../types/kubernetes-names.ts";
+import { choice, durationMs, text } from "../types/scalar-types.ts";
 import { namespaceText } from "./control.ts";
 
 /** Leases are renewed 18 times and listed 12 times as often: with less a fleet would keep its core busy. */

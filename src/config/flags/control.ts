@@ -1,7 +1,7 @@
 /** The flags of a controller: its work queue (upstream calls it a worker) and its leader election. */
 import { flag, type FlagSpec } from "../flag.ts";
-import { namespaceProblem, objectNameProblem } from "../kubernetes-names.ts";
-import { bool, durationMs, int, text } from "../scalar-types.ts";
+import { namespaceProblem, objectNameProblem } from "../types/kubernetes-names.ts";
+import { bool, durationMs, int, text } from "../types/scalar-types.ts";
 
 export const namespaceText = text("NAMESPACE", { allowed: "a namespace name", problemOf: namespaceProblem });
 export const objectName = text("NAME", {

@@ -1,9 +1,9 @@
 /** Flags of the core clusters: one, called `core`, by --core-kube-*, or several by name. */
-import { masterUrlProblem } from "../address.ts";
-import { map } from "../collection-types.ts";
+import { masterUrlProblem } from "../types/address.ts";
+import { map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
-import { coreNameProblem } from "../kubernetes-names.ts";
-import { choice } from "../scalar-types.ts";
+import { coreNameProblem } from "../types/kubernetes-names.ts";
+import { choice } from "../types/scalar-types.ts";
 import { kubeFlags } from "./kube.ts";
 
 const names = { keyProblem: coreNameProblem };

@@ -1,10 +1,10 @@
 /** Flags of the generator. */
 import { labels } from "../../api/v1alpha1/names.ts";
-import { serverNameProblem } from "../address.ts";
+import { serverNameProblem } from "../types/address.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
-import { choicesOr, list } from "../collection-types.ts";
-import { coreNameProblem } from "../kubernetes-names.ts";
-import { bool, choice, labelSelector, text } from "../scalar-types.ts";
+import { choicesOr, list } from "../types/collection-types.ts";
+import { coreNameProblem } from "../types/kubernetes-names.ts";
+import { bool, choice, labelSelector, text } from "../types/scalar-types.ts";
 import { isCustomSourceID, namespaceModes, sourceIDs } from "../generator-rules.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 

@@ -3,8 +3,8 @@
  * checked, so that a mistake is still found. Source of names, types and defaults: `--help` of upstream, and of klog.
  */
 import { flag, inGroup, prefixed, roles, withoutEffect } from "../flag.ts";
-import { bool, durationMs, int, int32Max, text } from "../scalar-types.ts";
-import { type ValueType } from "../value-type.ts";
+import { bool, durationMs, int, int32Max, text } from "../types/scalar-types.ts";
+import { type ValueType } from "../types/value-type.ts";
 
 const title = "Without effect";
 

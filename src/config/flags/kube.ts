@@ -1,9 +1,9 @@
 /** The flags of the connection to a cluster: upstream's names, higher rates. */
-import { masterUrlProblem } from "../address.ts";
-import { list } from "../collection-types.ts";
+import { masterUrlProblem } from "../types/address.ts";
+import { list } from "../types/collection-types.ts";
 import { flag } from "../flag.ts";
-import { namespaceProblem } from "../kubernetes-names.ts";
-import { float, int, int32Max, text } from "../scalar-types.ts";
+import { namespaceProblem } from "../types/kubernetes-names.ts";
+import { float, int, int32Max, text } from "../types/scalar-types.ts";
 
 const optionalNamespace = {
   allowed: "a namespace name, or empty for all namespaces",

@@ -1,7 +1,7 @@
 /** The flags of a pair of listeners, HTTP and HTTPS; upstream's names. */
-import { bindAddressProblem } from "../address.ts";
+import { bindAddressProblem } from "../types/address.ts";
 import { flag } from "../flag.ts";
-import { bool, durationMs, port, text } from "../scalar-types.ts";
+import { bool, durationMs, port, text } from "../types/scalar-types.ts";
 
 const address = text("ADDRESS", {
   allowed: "an IP address, a host name, or empty for all addresses",

@@ -1,7 +1,7 @@
 /** The flags of every process: roles, configuration file, clusters, health, metrics, logs, admission history. */
-import { choices } from "../collection-types.ts";
+import { choices } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed, roles, type Role } from "../flag.ts";
-import { bool, durationMs, int, int32Max, text } from "../scalar-types.ts";
+import { bool, durationMs, int, int32Max, text } from "../types/scalar-types.ts";
 import { kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
 

@@ -1,11 +1,11 @@
 /** Flags of the admission webhook. */
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { cellIDProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../address.ts";
-import { clientCellProblem } from "../client-cell.ts";
-import { list, map } from "../collection-types.ts";
+import { cellIDProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../types/address.ts";
+import { clientCellProblem } from "../types/client-cell.ts";
+import { list, map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
-import { coreNameProblem, labelKeyProblem, objectPathProblem } from "../kubernetes-names.ts";
-import { bool, choice, durationMs, int, text } from "../scalar-types.ts";
+import { coreNameProblem, labelKeyProblem, objectPathProblem } from "../types/kubernetes-names.ts";
+import { bool, choice, durationMs, int, text } from "../types/scalar-types.ts";
 import { clientFlags, kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
 

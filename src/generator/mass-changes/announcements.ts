@@ -6,7 +6,7 @@ import { type EventRecorder, type ObjectReference } from "../../kube/event-recor
 import { generatorStateName } from "../../kube/generator-state.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Counter, type Metrics } from "../../util/metrics.ts";
-import { inLogs } from "../source-plan.ts";
+import { inLogs } from "../sources/source-plan.ts";
 import { type Approval } from "./approval.ts";
 import { type Goal } from "./change.ts";
 import { isLostKind } from "./lost-kinds.ts";

@@ -4,7 +4,7 @@ import { isInShadow } from "../../api/v1alpha1/shadow.ts";
 import { type SourceRecord } from "../../sources/source.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
-import { type WantedProtector } from "../source-plan.ts";
+import { type WantedProtector } from "../sources/source-plan.ts";
 import { type Goal } from "./change.ts";
 import { type HeldChanges } from "./held-changes.ts";
 import { type Verdict } from "./judged-change.ts";

@@ -1,7 +1,7 @@
 /** Counts changes by cause, and says when they are too many (docs/mass-changes.md#how-many-are-too-many). Pure. */
 import { type EpochMicros } from "../../util/clock.ts";
 import { type Cause } from "./change.ts";
-import { windowMicros } from "./floor-before.ts";
+import { windowMicros } from "./floors/floor-before.ts";
 
 /** What is latched when the changes of all causes together are too many. */
 export const coreCause = "core";

@@ -8,9 +8,9 @@ import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type FloorRule } from "../../sources/floor.ts";
-import { type Switched } from "../namespace-modes.ts";
-import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
-import { formerFloorOf } from "./former-floor.ts";
+import { type Switched } from "../sources/namespace-modes.ts";
+import { floorBeforeOf, isDeepFall } from "./floors/floor-before.ts";
+import { formerFloorOf } from "./floors/former-floor.ts";
 
 /** What a source asks for: a lower floor; "shadow" = that nothing is refused any more; undefined = release. */
 export type Goal = number | "shadow" | undefined;

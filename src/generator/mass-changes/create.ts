@@ -7,13 +7,13 @@ import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
-import { type NamespaceModes } from "../namespace-modes.ts";
-import { type SourceCaches } from "../source-caches.ts";
+import { type NamespaceModes } from "../sources/namespace-modes.ts";
+import { type SourceCaches } from "../sources/source-caches.ts";
 import { Announcements } from "./announcements.ts";
 import { HeldChanges, type MassChangeSettings } from "./held-changes.ts";
-import { LatchBook } from "./latch-book.ts";
-import { LatchStore } from "./latch-store.ts";
-import { LoweredFloors } from "./lowered-floors.ts";
+import { LatchBook } from "./latches/latch-book.ts";
+import { LatchStore } from "./latches/latch-store.ts";
+import { LoweredFloors } from "./floors/lowered-floors.ts";
 import { Surroundings } from "./surroundings.ts";
 
 export interface HeldChangesDependencies {

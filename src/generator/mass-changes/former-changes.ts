@@ -7,11 +7,11 @@ import { type Release } from "../../kube/generator-state.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { isFollowing } from "../../sources/followed-protector.ts";
-import { isGeneratedFor } from "../source-plan.ts";
-import { type NamespaceModes } from "../namespace-modes.ts";
+import { isGeneratedFor } from "../sources/source-plan.ts";
+import { type NamespaceModes } from "../sources/namespace-modes.ts";
 import { type Cause, causeOfLowered, causeOfSwitch, type CountingRule } from "./change.ts";
 import { type CountedChange } from "./change-window.ts";
-import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
+import { floorBeforeOf, isDeepFall } from "./floors/floor-before.ts";
 
 /** What a terminating namespace takes with it is one change. */
 export const namespacesCause = { text: "namespaces", isHalfTooMany: false } as const;

@@ -5,12 +5,12 @@
 import { type GeneratorState } from "../../kube/generator-state.ts";
 import { isKubeError } from "../../kube/kube-client.ts";
 import { type Clock, later, longAgo, type MonotonicMs } from "../../util/clock.ts";
-import { type SourceCaches } from "../source-caches.ts";
+import { type SourceCaches } from "../sources/source-caches.ts";
 import { type CountingRule } from "./change.ts";
 import { type CountedChange } from "./change-window.ts";
 import { type Known, loweredBefore, releasedBefore } from "./former-changes.ts";
-import { type LatchBook } from "./latch-book.ts";
-import { type LoweredFloors } from "./lowered-floors.ts";
+import { type LatchBook } from "./latches/latch-book.ts";
+import { type LoweredFloors } from "./floors/lowered-floors.ts";
 
 /** After an answer of 403, whatever number of changes waits. */
 const askAgainMs = 1_000;

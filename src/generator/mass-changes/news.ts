@@ -4,7 +4,7 @@
  */
 import { type SourceKind } from "../../sources/source.ts";
 import { type Clock, type EpochMicros } from "../../util/clock.ts";
-import { type SourceCaches } from "../source-caches.ts";
+import { type SourceCaches } from "../sources/source-caches.ts";
 
 /** What arrives within this time arrived together: the events of one list. */
 const togetherMicros = 1_000_000;

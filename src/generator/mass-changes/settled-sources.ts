@@ -1,7 +1,7 @@
 /** Sources as they were when each last agreed with its PodProtector, in this term; and who has switched modes since. */
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type SourceRecord } from "../../sources/source.ts";
-import { type NamespaceModes, type Switched } from "../namespace-modes.ts";
+import { type NamespaceModes, type Switched } from "../sources/namespace-modes.ts";
 import { type Subject } from "./change.ts";
 
 interface Settled {

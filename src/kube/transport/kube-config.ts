@@ -16,7 +16,7 @@ import {
 import { load } from "js-yaml";
 import { StartError } from "../../lifecycle/component.ts";
 import { readRegularFile } from "../../util/regular-file.ts";
-import { maskPasswords } from "../../config/address.ts";
+import { maskPasswords } from "../../config/types/address.ts";
 import type { ClusterConfig } from "../../config/clusters.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { type CredentialPlugin, type Environment, ExecPlugin } from "./exec-plugin.ts";

@@ -29,13 +29,13 @@ import { type WebhookMetrics } from "../metrics.ts";
 import { type Protectors } from "../protector/protectors.ts";
 import { type Match, matchOf } from "./crowd.ts";
 import { allowed, type Decision, inShadow, type Refused, type RequestStatus } from "./decision.ts";
-import { type DecisionReport } from "./decision-report.ts";
+import { type DecisionReport } from "./reports/decision-report.ts";
 import { type HeldReviews, type Judgement } from "./held-reviews.ts";
 import { type LostNodes, withLostNode } from "./lost-nodes.ts";
-import { type PodCell, type PodCells, withoutCell } from "./pod-cell.ts";
-import { type ProtectorEvents } from "./protector-events.ts";
+import { type PodCell, type PodCells, withoutCell } from "./subject/pod-cell.ts";
+import { type ProtectorEvents } from "./reports/protector-events.ts";
 import { type Caller, type SeveralProtectors } from "./several-protectors.ts";
-import { type ShadowReport } from "./shadow-report.ts";
+import { type ShadowReport } from "./reports/shadow-report.ts";
 import {
   type AdmissionRequest,
   readReview,
@@ -43,7 +43,7 @@ import {
   type Subject,
   type SubjectContext,
   type SubjectOptions,
-} from "./subject.ts";
+} from "./subject/subject.ts";
 
 export interface HandlerOptions extends SubjectOptions {
   /** One for each core. */

@@ -4,8 +4,8 @@
  */
 import { type Deletion } from "../deletion.ts";
 import { type HoldReason } from "./decision.ts";
-import { podGarbageCollector } from "./disguised-deletion.ts";
-import { type RefusingProtector } from "./refusal.ts";
+import { podGarbageCollector } from "./subject/disguised-deletion.ts";
+import { type RefusingProtector } from "./refusals/refusal.ts";
 
 /** What a deletion waits for that all of these refuse; undefined = one of them refuses whatever happens soon. */
 export function holdReasonOf(refusing: readonly RefusingProtector[], deletion: Deletion): HoldReason | undefined {

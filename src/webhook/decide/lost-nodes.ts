@@ -12,7 +12,7 @@ import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { printable } from "../../util/printable.ts";
 import { type Refused } from "./decision.ts";
-import { ageText } from "./silence-text.ts";
+import { ageText } from "./refusals/silence-text.ts";
 
 /**
  * As many as Kubernetes supports in one cluster, about a megabyte. Beyond it the address with most of them forgets the

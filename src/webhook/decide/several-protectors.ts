@@ -20,11 +20,11 @@ import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
 import { type Tombstone } from "../protector/tombstone.ts";
 import { allowed, type Allowed, type Audit, type Decision, inShadow, type Refused } from "./decision.ts";
-import { floorOwnerOf } from "./floor-owner.ts";
+import { floorOwnerOf } from "./refusals/floor-owner.ts";
 import { holdReasonOf } from "./hold-rule.ts";
-import { coreUnavailable, notInTime, queueFull, vanished } from "./record-refusal.ts";
-import { joined, refusalOf, type RefusingProtector, type RefusingVerdict } from "./refusal.ts";
-import { type LeftOutLabel, leftOutLabels, recordFailure } from "./record-failure.ts";
+import { coreUnavailable, notInTime, queueFull, vanished } from "./refusals/record-refusal.ts";
+import { joined, refusalOf, type RefusingProtector, type RefusingVerdict } from "./refusals/refusal.ts";
+import { type LeftOutLabel, leftOutLabels, recordFailure } from "./refusals/record-failure.ts";
 import { messageOf } from "../../util/error-message.ts";
 
 /** Who asks, and how long that one waits. */

@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import { asObject } from "../../api/json.ts";
 import { type Decision } from "../decide/decision.ts";
-import { type AdmissionRequest } from "../decide/subject.ts";
+import { type AdmissionRequest } from "../decide/subject/subject.ts";
 
 const apiVersion = "admission.k8s.io/v1";
 const kind = "AdmissionReview";

@@ -7,8 +7,8 @@
 import { gateWarning, releaseWarning } from "../../api/gate-warning.ts";
 import { readAnnotations, readLabels } from "../../api/pod.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { type PodCells } from "../decide/pod-cell.ts";
-import { type AdmissionRequest } from "../decide/subject.ts";
+import { type PodCells } from "../decide/subject/pod-cell.ts";
+import { type AdmissionRequest } from "../decide/subject/subject.ts";
 
 /** The warnings that the answer to this request carries beside those of its decision. `urlCell`: the end of the URL. */
 export function warningsOf(

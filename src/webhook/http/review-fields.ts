@@ -1,6 +1,6 @@
 /** What of a review is parsed (src/api/kept-fields.ts). A new reader of a review adds its own here. */
 import { keptFields, type Kept, type KeptFields } from "../../api/kept-fields.ts";
-import { podFields } from "../decide/pod-fields.ts";
+import { podFields } from "../decide/subject/pod-fields.ts";
 
 /** An Eviction, or the pod that a status write would leave behind. */
 const object: Kept = {

@@ -19,7 +19,7 @@ import { type RecountMarks } from "../../accounting/count/recount-mark.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { assertNever } from "../../util/assert.ts";
 import { longAgo, type MonotonicMs } from "../../util/clock.ts";
-import { LostCounts } from "./lost-counts.ts";
+import { LostCounts } from "./doubts/lost-counts.ts";
 import { type ProtectorView } from "./protector-view.ts";
 
 /** Conflicts in a row after which the watch is still trusted. A replica wins every other race, so four are rare. */

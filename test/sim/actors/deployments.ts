@@ -3,7 +3,7 @@
  * what is generated from them.
  */
 import { annotations, finalizer } from "../../../src/api/v1alpha1/names.ts";
-import { protectorNameOf } from "../../../src/generator/source-plan.ts";
+import { protectorNameOf } from "../../../src/generator/sources/source-plan.ts";
 import { deployments as ofDeployments } from "../../../src/sources/deployment.ts";
 import { type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources, type ResourceType } from "../../double/engine/resources.ts";

@@ -4,7 +4,7 @@
  * (docs/mass-changes.md).
  */
 import { labels } from "../../../src/api/v1alpha1/names.ts";
-import { protectorNameOf } from "../../../src/generator/source-plan.ts";
+import { protectorNameOf } from "../../../src/generator/sources/source-plan.ts";
 import { deployments as ofDeployments } from "../../../src/sources/deployment.ts";
 import { asNumber, type JsonObject, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";

@@ -26,7 +26,7 @@ export interface Remembered {
   readonly reviews: number | undefined;
 }
 
-/** Fences that wait for their turn (aggregator/fencer.ts). */
+/** Fences that wait for their turn (src/aggregator/counting/fencer.ts). */
 const fencesWaitingMax = 1_000;
 
 /** Reviews that a replica holds (webhook/decide/held-reviews.ts). */

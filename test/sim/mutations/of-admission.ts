@@ -100,7 +100,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
   {
     name: "legacy-cells-are-not-held",
     why: "an own admission that a Go aggregator forgets too soon goes on being subtracted",
-    file: "webhook/protector/legacy-hold.ts",
+    file: "webhook/protector/doubts/legacy-hold.ts",
     find: `else admission.hasVanished = true;`,
     replace: `else this.#admissions.delete(id);`,
     scenario: "42-go-aggregator-forgets",
@@ -311,7 +311,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
   {
     name: "anybody-ends-pods",
     why: "pod garbage collection's write of a final phase is judged as the deletion of the pod",
-    file: "webhook/decide/disguised-deletion.ts",
+    file: "webhook/decide/subject/disguised-deletion.ts",
     find: `return podGarbageCollectors.includes(userInfo.username) && hasFinished(object);`,
     replace: `return podGarbageCollectors.includes(userInfo.username) && object === undefined;`,
     scenario: "48-lost-nodes",

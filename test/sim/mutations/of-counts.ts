@@ -15,7 +15,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "first-counts-of-a-former-edit",
     why: "the wait for first counts begins anew where the spec was another one meanwhile",
-    file: "aggregator/protector-state.ts",
+    file: "aggregator/counting/protector-state.ts",
     find: `else this.memory.firstCountsOnlyOf(spec);`,
     replace: ``,
     scenario: "09f-edited-and-edited-back",
@@ -59,14 +59,14 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "new-label-sets-are-not-matched",
     why: "a pod with labels that no other has is counted by each PodProtector that selects them",
-    file: "aggregator/match-table.ts",
+    file: "aggregator/counting/match-table.ts",
     find: `for (const protector of after) this.#matches.get(protector)?.labelSets.add(labelSet);`,
     replace: ``,
   },
   {
     name: "self-check-finds-too-much",
     why: "the self-check counts the pods that the selector selects, and no others",
-    file: "aggregator/self-check.ts",
+    file: "aggregator/audits/self-check.ts",
     find: `if (matches(selector, labels)) found.add(key);`,
     replace: `found.add(key);`,
     only: ["bystanders"],
@@ -106,7 +106,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "protecting-selector-counts",
     why: "the aggregationSelector decides which pods are counted",
-    file: "aggregator/match-table.ts",
+    file: "aggregator/counting/match-table.ts",
     find: `const selector = countingSelector(protector.spec);`,
     replace: `const selector = protector.spec.selector;`,
     only: ["edits", "relabelled-pods"],
@@ -114,7 +114,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "label-changes-ignored",
     why: "a pod whose labels change leaves the counts of its old selectors",
-    file: "aggregator/match-table.ts",
+    file: "aggregator/counting/match-table.ts",
     find: `if (previous !== undefined && previous.labels === pod.labels) return before;`,
     replace: `if (previous !== undefined) return before;`,
     only: ["relabelled-pods"],
@@ -122,14 +122,14 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "aggregator-leaves-the-summary",
     why: "the summary of a written status is that of its cells",
-    file: "aggregator/cell-writer.ts",
+    file: "aggregator/counting/cell-writer.ts",
     find: `return { ...status, cells: all, summary: summarize(all, spec) };`,
     replace: `return { ...status, cells: all, summary: status?.summary ?? summarize(all, spec) };`,
   },
   {
     name: "aggregator-drops-other-cells",
     why: "an aggregator writes its own cell only",
-    file: "aggregator/cell-writer.ts",
+    file: "aggregator/counting/cell-writer.ts",
     find: `const all = known ? cells.map((other) => (other.cellID === cell.cellID ? cell : other)) : [...cells, cell];`,
     replace: `const all = known ? [cell] : [...cells, cell];`,
   },
@@ -144,7 +144,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "every-list-is-a-barrier",
     why: "only the consistent first list is a barrier, from the moment when it was sent",
-    file: "aggregator/cell-watch.ts",
+    file: "aggregator/watching/cell-watch.ts",
     find: `if (first && this.#podsStartedAtMs !== undefined) this.#barriers.listed(this.#podsStartedAtMs);`,
     replace: `this.#barriers.listed(this.#options.clock.monotonicMs());`,
     scenario: "26b-stale-list-is-no-barrier",
@@ -152,7 +152,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "counts-without-a-watch",
     why: "nothing is counted at once while the watch of pods is away",
-    file: "aggregator/counting-pace.ts",
+    file: "aggregator/counting/counting-pace.ts",
     find: `if (!this.#options.isWatching()) return false;`,
     replace: ``,
     scenario: "71i-worker-restored",
@@ -168,7 +168,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "newer-state-of-the-watch-ignored",
     why: "the newest of watch, own write and live GET is the base",
-    file: "aggregator/protector-state.ts",
+    file: "aggregator/counting/protector-state.ts",
     find: `} else if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0) {`,
     replace:
       "} else if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0 && " +
@@ -196,7 +196,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "counted-cells-are-ghosts",
     why: "the generator removes only cells that nobody has counted",
-    file: "generator/ghost-cells.ts",
+    file: "generator/cells/ghost-cells.ts",
     find: `return cell.aggregation === undefined && bucketsOf(cell).length > 0;`,
     replace: `return bucketsOf(cell).length > 0;`,
     scenario: "35-ghost-removed",

@@ -40,7 +40,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
   {
     name: "open-admissions-wait-for-the-rate",
     why: "an object with open admissions is counted at once",
-    file: "aggregator/counting-pace.ts",
+    file: "aggregator/counting/counting-pace.ts",
     find: `if (isUncounted || state.hasOpen) return true;`,
     replace: `if (isUncounted) return true;`,
     scenario: "71-somebody-waits",
@@ -48,7 +48,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
   {
     name: "successors-wait-for-the-rate",
     why: "an object that had open admissions lately is counted at once when one of its pods becomes ready",
-    file: "aggregator/counting-pace.ts",
+    file: "aggregator/counting/counting-pace.ts",
     find: `return givesQuota(news, spec);`,
     replace: `return false;`,
     scenario: "71b-successor-is-ready",
@@ -56,7 +56,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
   {
     name: "first-counts-wait-for-the-rate",
     why: "what was never counted, or by another spec, is counted at once",
-    file: "aggregator/counting-pace.ts",
+    file: "aggregator/counting/counting-pace.ts",
     find: `if (isUncounted || state.hasOpen) return true;`,
     replace: `if (state.hasOpen) return true;`,
     scenario: "71c-edited-selector",
@@ -64,7 +64,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
   {
     name: "writes-at-every-event",
     why: "an object that somebody waits for is written every 100 ms at most",
-    file: "aggregator/counting-pace.ts",
+    file: "aggregator/counting/counting-pace.ts",
     find: `const spacingMs = 100;`,
     replace: `const spacingMs = 0;`,
     scenario: "71d-wave-of-deletions",
@@ -72,7 +72,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
   {
     name: "cells-write-at-once",
     why: "each cell of an object begins at a moment of its own",
-    file: "aggregator/counting-pace.ts",
+    file: "aggregator/counting/counting-pace.ts",
     find: `const spreadMsPerCell = 20;`,
     replace: `const spreadMsPerCell = 0;`,
     scenario: "71e-cells-write-one-after-the-other",
@@ -80,7 +80,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
   {
     name: "writes-without-budget",
     why: "counts that somebody waits for are written 50 times a second at most",
-    file: "aggregator/write-budget.ts",
+    file: "aggregator/counting/write-budget.ts",
     find: `const writes = { qps: 50, burst: 50 } as const;`,
     replace: `const writes = { qps: 5_000, burst: 5_000 } as const;`,
     scenario: "71f-budget-of-writes",
@@ -88,7 +88,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
   {
     name: "small-rates-are-no-part-of-the-budget",
     why: "what an owner wants sooner than others is written out of the budget",
-    file: "aggregator/counting-pace.ts",
+    file: "aggregator/counting/counting-pace.ts",
     find: `const commonMs = config.history.aggregationRateMs * jitter;`,
     replace: `const commonMs = 0;`,
     scenario: "71f-budget-of-writes",
@@ -96,7 +96,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
   {
     name: "nobody-is-refused-and-waits",
     why: "an object that refuses nobody is counted at its rate",
-    file: "aggregator/counting-pace.ts",
+    file: "aggregator/counting/counting-pace.ts",
     find: `if (spec.minAvailable <= 0) return false;`,
     replace: ``,
     scenario: "71g-no-floor",
@@ -104,7 +104,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
   {
     name: "refused-writes-are-sent-at-once",
     why: "while the core takes no writes, the backoff of failures holds",
-    file: "aggregator/counting-pace.ts",
+    file: "aggregator/counting/counting-pace.ts",
     find: `if (state.isFailing || (!isAwaited && ownMs >= commonMs)) return usualMs;`,
     replace: `if (!isAwaited && ownMs >= commonMs) return usualMs;`,
     scenario: "71h-core-takes-no-counts",

@@ -58,7 +58,7 @@ export const mutationsOfLimits: readonly Mutation[] = [
   {
     name: "answered-fence-is-waited-for",
     why: "who waits for a fence is forgotten when it has been answered",
-    file: "aggregator/waiting.ts",
+    file: "aggregator/counting/waiting.ts",
     find: `this.#fences.delete(podUID);`,
     replace: ``,
     only: ["other-refusals"],
@@ -66,7 +66,7 @@ export const mutationsOfLimits: readonly Mutation[] = [
   {
     name: "pools-are-not-emptied",
     why: "who waits for an event or a barrier waits once",
-    file: "aggregator/waiting.ts",
+    file: "aggregator/counting/waiting.ts",
     find: `keys.clear();`,
     replace: ``,
   },

@@ -37,7 +37,7 @@ export const mutationsOfModes: readonly Mutation[] = [
   {
     name: "shadow-lasts",
     why: "the annotation goes when the namespace is enforced again",
-    file: "generator/drift.ts",
+    file: "generator/protectors/drift.ts",
     find: `const outdated = [annotations.released, annotations.overridden, annotations.mode]`,
     replace: `const outdated = [annotations.released, annotations.overridden]`,
     ...inWorlds,
@@ -45,7 +45,7 @@ export const mutationsOfModes: readonly Mutation[] = [
   {
     name: "mode-label-is-ignored",
     why: "the label of the namespace decides, not the default",
-    file: "generator/namespace-modes.ts",
+    file: "generator/sources/namespace-modes.ts",
     find: `(label?.value ?? this.#default(name))`,
     replace: `this.#default(name)`,
     ...inWorlds,
@@ -53,7 +53,7 @@ export const mutationsOfModes: readonly Mutation[] = [
   {
     name: "unreadable-mode-is-off",
     why: "a label that cannot be read changes nothing",
-    file: "generator/namespace-modes.ts",
+    file: "generator/sources/namespace-modes.ts",
     find: `label === "unreadable" ? before?.mode :`,
     replace: `label === "unreadable" ? "off" :`,
     ...inWorlds,
@@ -61,7 +61,7 @@ export const mutationsOfModes: readonly Mutation[] = [
   {
     name: "modes-are-not-followed",
     why: "what a label changes is looked at when it changes",
-    file: "generator/namespace-modes.ts",
+    file: "generator/sources/namespace-modes.ts",
     find: `for (const onChanged of this.#onChanged) onChanged(namespace);`,
     replace: `for (const onChanged of this.#onChanged) if (namespace === "") onChanged(namespace);`,
     ...inWorlds,

@@ -65,7 +65,7 @@ export const mutationsOfMoreSources: readonly Mutation[] = [
   {
     name: "budgets-round-down",
     why: "percentages of a budget round up, of what may go as of what must stay",
-    file: "sources/budget.ts",
+    file: "sources/budgets/budget.ts",
     find: `podsOf(limit.value, replicas, Math.ceil);`,
     replace: `podsOf(limit.value, replicas, Math.floor);`,
     only,
@@ -92,7 +92,7 @@ export const mutationsOfMoreSources: readonly Mutation[] = [
   {
     name: "opt-outs-are-not-read",
     why: "a source whose owner says so has no PodProtector",
-    file: "generator/source-choice.ts",
+    file: "generator/sources/source-choice.ts",
     find: `if (overrides.isOptedOut) return false;`,
     replace: ``,
     only,

@@ -29,7 +29,7 @@ export const mutationsOfReleases: readonly Mutation[] = [
   {
     name: "list-of-releases-is-not-read",
     why: "a release whose mark a relist has hidden is no loss",
-    file: "generator/recreation.ts",
+    file: "generator/protectors/recreation.ts",
     find: `if (isByHand || (await releases.isLetGo(uid, sinceMs, signal))) {`,
     replace: `if (isByHand) {`,
     scenario: "47c-unseen-release",

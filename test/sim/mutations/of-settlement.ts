@@ -77,7 +77,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
   {
     name: "fence-value-is-not-unique",
     why: "a patch that changes nothing moves nothing and proves nothing",
-    file: "aggregator/fencer.ts",
+    file: "aggregator/counting/fencer.ts",
     find: `const value = randomHex(rng, 16);`,
     replace: `const value = "fenced";`,
     scenario: "23-no-op-fence",
@@ -85,7 +85,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
   {
     name: "lost-fence-counts-as-sent",
     why: "a lost response of a fence proves nothing",
-    file: "aggregator/fencer.ts",
+    file: "aggregator/counting/fencer.ts",
     find: `else registry.failed(pod.uid, sentAtMs, isRefusal(error) ? "refused" : "unanswered");`,
     replace: `else registry.answered(pod.uid, sentAtMs, pod.resourceVersion);`,
   },
@@ -116,7 +116,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
   {
     name: "fence-is-as-old-as-its-answer",
     why: "what counts is when the patch was sent, not when it was answered",
-    file: "aggregator/fencer.ts",
+    file: "aggregator/counting/fencer.ts",
     find: `registry.answered(pod.uid, sentAtMs, fenced.version);`,
     replace: `registry.answered(pod.uid, clock.monotonicMs(), fenced.version);`,
     scenario: "27b-slow-fence",
@@ -124,7 +124,7 @@ export const mutationsOfSettlement: readonly Mutation[] = [
   {
     name: "barrier-is-as-old-as-its-answer",
     why: "a barrier includes what was committed before it was sent, not before it was answered",
-    file: "aggregator/barrier.ts",
+    file: "aggregator/watching/barrier.ts",
     find: `this.#pending.push({ sentAtMs, version });`,
     replace: `this.#pending.push({ sentAtMs: this.#options.clock.monotonicMs(), version });`,
     scenario: "27-slow-barrier",
@@ -132,14 +132,14 @@ export const mutationsOfSettlement: readonly Mutation[] = [
   {
     name: "barrier-not-awaited-by-the-watch",
     why: "a barrier is passed when the watch has delivered its version",
-    file: "aggregator/barrier.ts",
+    file: "aggregator/watching/barrier.ts",
     find: `if (compareResourceVersions(version, barrier.version) < 0) return true;`,
     replace: ``,
   },
   {
     name: "snapshot-that-went-back-keeps-its-barriers",
     why: "a snapshot that goes back by a stale list includes nothing for certain any more",
-    file: "aggregator/barrier.ts",
+    file: "aggregator/watching/barrier.ts",
     find: `if (wentBack) {`,
     replace: `if (wentBack && this.#epoch < 0) {`,
     scenario: "26-went-back",

@@ -53,7 +53,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
   {
     name: "beats-without-a-fresh-barrier",
     why: "a cell beats only while its watches have passed barriers that were sent lately",
-    file: "aggregator/freshness.ts",
+    file: "aggregator/watching/freshness.ts",
     find: `return nowMs <= later(this.#watch.barrierSentAtMs, withinMs);`,
     replace: `return nowMs <= later(nowMs, withinMs);`,
     scenario: "44-late-cell",
@@ -61,7 +61,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
   {
     name: "first-beat-without-a-round",
     why: "the first beat of a term waits until every PodProtector is counted, and names those that are not",
-    file: "aggregator/heartbeat.ts",
+    file: "aggregator/heartbeats/heartbeat.ts",
     find: `backlog.startRound();`,
     replace: ``,
     scenario: "44b-uncounted-when-it-beats",
@@ -69,7 +69,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
   {
     name: "counts-in-a-held-cell",
     why: "an aggregator of another cluster does not count for a cell whose Lease is held",
-    file: "aggregator/tenure.ts",
+    file: "aggregator/heartbeats/tenure.ts",
     find: `if (verdict.kind === "ours") return true;`,
     replace: `if (verdict.kind !== undefined) return true;`,
     scenario: "44c-cell-of-another-cluster",
@@ -85,7 +85,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
   {
     name: "silent-cells-are-not-marked",
     why: "the generator marks silent cells, so that a webhook that starts in the outage knows them",
-    file: "generator/silent-cell-marks.ts",
+    file: "generator/cells/silent-cell-marks.ts",
     find: `if (lease.silentSince !== undefined || unheardMs < silentAfterMs) return true;`,
     replace: `if (unheardMs < Infinity) return true;`,
     scenario: "43-marked-by-the-generator",
@@ -93,7 +93,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
   {
     name: "beating-cells-are-retired",
     why: "a cell is retired only when nobody has counted it for as long as makes it silent",
-    file: "generator/cell-retirement.ts",
+    file: "generator/cells/cell-retirement.ts",
     find: `if (request.verdict === "waiting" && (isQuiet || isSilent(cell)))`,
     replace: `if (request.verdict === "waiting" && (isQuiet || cell !== undefined))`,
     scenario: "43b-retired-cell",
@@ -101,7 +101,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
   {
     name: "failed-beat-is-the-last",
     why: "a beat that failed is sent again",
-    file: "aggregator/heartbeat.ts",
+    file: "aggregator/heartbeats/heartbeat.ts",
     find: `this.#nextBeatAtMs = later(nowMs, times.beatMs);
     // The end is told by the next beat.`,
     replace: `this.#nextBeatAtMs = later(nowMs, Infinity);`,

@@ -45,7 +45,7 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "min-ready-seconds-dropped",
     why: "minReadySeconds is the Deployment's",
-    file: "generator/source-plan.ts",
+    file: "generator/sources/source-plan.ts",
     find: `minReadySeconds: Math.max(0, spec.minReadySeconds),`,
     replace: `minReadySeconds: 0,`,
     only,
@@ -54,7 +54,7 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "selector-drift-stays",
     why: "an edited selector is repaired",
-    file: "generator/drift.ts",
+    file: "generator/protectors/drift.ts",
     find: `if (!isSameSelector(actual.spec.selector, wanted.spec.selector)) {`,
     replace: `if (actual.spec.selector === undefined) {`,
     only,
@@ -63,7 +63,7 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "source-is-not-held",
     why: "the Deployment gets its finalizer before the PodProtector is made",
-    file: "generator/protector-lifecycle.ts",
+    file: "generator/protectors/protector-lifecycle.ts",
     find: `const isThere = await this.#patchSourceFinalizers(source, finalizers, signal);`,
     replace: `const isThere = !signal.aborted;`,
     only,
@@ -72,7 +72,7 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "mark-of-release-stays",
     why: "a mark of release goes when the source is there",
-    file: "generator/drift.ts",
+    file: "generator/protectors/drift.ts",
     find: `const outdated = [annotations.released, annotations.overridden, annotations.mode]`,
     replace: `const outdated = [annotations.overridden, annotations.mode]`,
     only,
@@ -81,7 +81,7 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "sources-share-a-selector",
     why: "each PodProtector has the selector of its own source",
-    file: "generator/source-plan.ts",
+    file: "generator/sources/source-plan.ts",
     find:
       `export function planFor(\n` +
       `  source: SourceRecord,\n` +
@@ -160,7 +160,7 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "every-terminating-source-is-kept",
     why: "but for Deployments, a terminating source asks for nothing",
-    file: "generator/source-choice.ts",
+    file: "generator/sources/source-choice.ts",
     find: `if (isTerminating && !(this.#untilZero.has(kind.id) && spec.replicas > 0)) return false;`,
     replace: `if (isTerminating && !(this.#untilZero.size > 0 && spec.replicas > 0)) return false;`,
     only,

@@ -38,7 +38,7 @@ export const mutationsOfVanishing: readonly Mutation[] = [
   {
     name: "released-names-wait-too",
     why: "a PodProtector that is made again after its release is counted at once",
-    file: "aggregator/former-protectors.ts",
+    file: "aggregator/counting/former-protectors.ts",
     find: `    if (Object.hasOwn(protector.metadata.annotations ?? {}, annotations.released)) return;`,
     replace: ``,
     scenario: "45d-released-and-made-again",
@@ -78,7 +78,7 @@ export const mutationsOfVanishing: readonly Mutation[] = [
   {
     name: "what-was-erased-unseen-had-no-floor",
     why: "one that a live read does not find any more is made again with the floor that the cache still shows",
-    file: "generator/vanished-protectors.ts",
+    file: "generator/protectors/vanished-protectors.ts",
     find: `return this.#vanished.get(key) ?? this.#erasedUnseen(key);`,
     replace: `return this.#vanished.get(key);`,
     scenario: "47s-lost-unseen-with-lower-floors",

@@ -75,14 +75,14 @@ export const rulesOfMassChanges: readonly Mutation[] = [
   {
     name: "broken-approvals-are-taken",
     why: "text that is no approval lets nothing pass",
-    file: "generator/mass-changes/latch-book.ts",
+    file: "generator/mass-changes/latches/latch-book.ts",
     find: `const read = readApproval(text, clock.epochMicros());`,
     replace: `const read = { ok: true, approval: { cause: everyCause, until: clock.epochMicros() * 2, reason: "" } };`,
   },
   {
     name: "former-approvals-are-forgotten",
     why: "what was approved before the term of a leader passes in it",
-    file: "generator/mass-changes/latch-book.ts",
+    file: "generator/mass-changes/latches/latch-book.ts",
     find: `if (one.until <= now || at > one.at) return false;`,
     replace: `if (now > 0) return false;`,
   },
@@ -96,14 +96,14 @@ export const rulesOfMassChanges: readonly Mutation[] = [
   {
     name: "restored-floors-are-remembered",
     why: "a new leader forgets what restores of long ago have lowered",
-    file: "generator/mass-changes/restored-floors.ts",
+    file: "generator/mass-changes/floors/restored-floors.ts",
     find: `if (seenAtMs < oldestMs) this.#before.delete(key);`,
     replace: `if (seenAtMs < oldestMs) continue;`,
   },
   {
     name: "the-window-is-a-day",
     why: "changes are counted within ten minutes",
-    file: "generator/mass-changes/floor-before.ts",
+    file: "generator/mass-changes/floors/floor-before.ts",
     find: `export const windowMicros = 600_000_000;`,
     replace: `export const windowMicros = 86_400_000_000;`,
   },

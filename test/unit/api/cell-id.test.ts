@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isCellID } from "../../../src/api/cell-id.ts";
-import { labelValueProblem } from "../../../src/config/kubernetes-names.ts";
+import { labelValueProblem } from "../../../src/config/types/kubernetes-names.ts";
 
 test("a cell ID has 1 to 63 letters, digits, dashes, underscores and dots, and no sign at its ends", () => {
   for (const text of ["a", "7", "default", "eu-west.1", "Zelle_7", "a--b", "x".repeat(63)])

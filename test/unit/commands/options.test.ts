@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isGiven, valueOf } from "../../../src/commands/command.ts";
 import { parseOptions, partsOf } from "../../../src/commands/options.ts";
-import { Problem } from "../../../src/config/problem.ts";
+import { Problem } from "../../../src/config/reading/problem.ts";
 
 const declared = [
   { usage: "--core <context>", description: "", isRepeatable: true },

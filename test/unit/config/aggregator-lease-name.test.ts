@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aggregatorLeaseName } from "../../../src/config/aggregator-lease-name.ts";
-import { objectNameProblem } from "../../../src/config/kubernetes-names.ts";
+import { objectNameProblem } from "../../../src/config/types/kubernetes-names.ts";
 import { loadGood } from "./load.ts";
 
 test("the cell default keeps upstream's Lease, and each other cell has one of its own", () => {

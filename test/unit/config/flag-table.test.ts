@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { environmentName } from "../../../src/config/environment.ts";
+import { environmentName } from "../../../src/config/reading/environment.ts";
 import { roles } from "../../../src/config/flag.ts";
 import { flagNames, flags, isFlagName, isUsedBy } from "../../../src/config/flag-table.ts";
 

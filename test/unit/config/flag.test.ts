@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { flag, inGroup, prefixed, unprefixed, withoutEffect } from "../../../src/config/flag.ts";
-import { bool } from "../../../src/config/scalar-types.ts";
+import { bool } from "../../../src/config/types/scalar-types.ts";
 
 test("a prefix is put before each name, and unprefixed removes it", () => {
   const spec = flag(bool(), true, "Help.");

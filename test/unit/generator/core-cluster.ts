@@ -18,7 +18,7 @@ import {
   SourceConditions,
   UnusableProtectors,
 } from "../../../src/generator/index.ts";
-import { type SourceFeedsOptions } from "../../../src/generator/source-feeds.ts";
+import { type SourceFeedsOptions } from "../../../src/generator/feeds/source-feeds.ts";
 import { createEventRecorder } from "../../../src/kube/event-recorder.ts";
 import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";

@@ -1,6 +1,6 @@
 /** The Deployments of the roles, by the labels of the manifests, and the flags that they are given. */
 import { asList, fieldsOf } from "../../../api/json.ts";
-import { environmentName } from "../../../config/environment.ts";
+import { environmentName } from "../../../config/reading/environment.ts";
 import { type FlagName } from "../../../config/flag-table.ts";
 import { type KubeClient } from "../../../kube/kube-client.ts";
 import { listDeployments } from "../../fleet/replicas.ts";

@@ -1,5 +1,5 @@
 /** Gathers the facts about a worker, all that can be at the same time. Nothing is changed: deletions are dry runs. */
-import { askGate } from "../../../aggregator/gate-question.ts";
+import { askGate } from "../../../aggregator/audits/gate-question.ts";
 import { fieldsOf } from "../../../api/json.ts";
 import { KubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
 import { namespaces } from "../../../kube/resources.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findContext, readKubeconfigs } from "../../../../src/commands/clusters/kubeconfig.ts";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 
 const config = (current: string | undefined, ...names: readonly string[]): string =>
   JSON.stringify({

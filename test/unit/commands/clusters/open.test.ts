@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openClusters } from "../../../../src/commands/clusters/open.ts";
 import { type ClusterConfig } from "../../../../src/config/clusters.ts";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 import { type KubeClient } from "../../../../src/kube/kube-client.ts";
 import { StartError } from "../../../../src/lifecycle/component.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readClusterChoice, readOutput } from "../../../../src/commands/clusters/options.ts";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 
 const choice = (options: Readonly<Record<string, readonly string[]>>) =>
   readClusterChoice(new Map(Object.entries(options)));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readTarget, targetWords } from "../../../../src/commands/explain/target.ts";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 
 test("a target is a pod, a PodProtector or a workload, in Kubernetes' short forms too", () => {
   const at = { namespace: "shop", name: "web" };

@@ -7,7 +7,7 @@ import {
   isOfThisMachine,
   readAddress,
 } from "../../../../src/commands/install/hand-over.ts";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 import { createStage, kubeconfig } from "./empty-cluster.ts";
 
 const reads = (text: string) => ({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hostOf, type Part, readInstallOptions } from "../../../../src/commands/install/options.ts";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 
 function read(part: Part, options: Readonly<Record<string, string>>) {
   return readInstallOptions(part, new Map(Object.entries(options).map(([name, value]) => [name, [value]])));

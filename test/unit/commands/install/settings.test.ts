@@ -4,7 +4,7 @@ import { apply } from "../../../../src/commands/install/apply.ts";
 import { type InstallOptions, readInstallOptions } from "../../../../src/commands/install/options.ts";
 import { secretWith } from "../../../../src/commands/install/secrets.ts";
 import { readCells, readSettings, settingsObject } from "../../../../src/commands/install/settings.ts";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 import { createStage } from "./empty-cluster.ts";
 
 function options(given: Readonly<Record<string, string>>): InstallOptions {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import os from "node:os";
 import path from "node:path";
 import { test, type TestContext } from "node:test";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 import { merged, nameOf, readSaved, writeSaved } from "../../../../src/commands/restore/saved-objects.ts";
 
 function fileIn(t: TestContext): string {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type OpenClusters } from "../../../../src/commands/clusters/open.ts";
 import { readBudgets, readGuards, readPods, workerOf } from "../../../../src/commands/simulate/reads.ts";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 import { createCellLease, createFleet, createProtector, type Fleet, forbid } from "../support/fleet.ts";
 import { createPod } from "./pods-on-double.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readUntil } from "../../../../src/commands/steer/duration.ts";
-import { Problem } from "../../../../src/config/problem.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 
 const now = (Date.UTC(2026, 0, 1) * 1000) as EpochMicros;

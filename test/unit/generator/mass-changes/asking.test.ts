@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { planFor, protectorKeyOf } from "../../../../src/generator/source-plan.ts";
+import { planFor, protectorKeyOf } from "../../../../src/generator/sources/source-plan.ts";
 import { askedBefore, askedNow } from "../../../../src/generator/mass-changes/asking.ts";
 import { type HeldChanges } from "../../../../src/generator/mass-changes/held-changes.ts";
 import { readProtector } from "../../../../src/kube/resources.ts";

@@ -4,7 +4,7 @@ import { digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
 import { annotations, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
 import { loweredBefore, releasedBefore } from "../../../../src/generator/mass-changes/former-changes.ts";
 import { objectKey } from "../../../../src/api/object-key.ts";
-import { type Switched } from "../../../../src/generator/namespace-modes.ts";
+import { type Switched } from "../../../../src/generator/sources/namespace-modes.ts";
 import { type SourceRecord } from "../../../../src/sources/source.ts";
 import { after, deployment, managed, noon, protector, rule } from "./samples.ts";
 

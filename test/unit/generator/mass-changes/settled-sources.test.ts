@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SettledSources } from "../../../../src/generator/mass-changes/settled-sources.ts";
-import { protectorKeyOf } from "../../../../src/generator/source-plan.ts";
+import { protectorKeyOf } from "../../../../src/generator/sources/source-plan.ts";
 import { deployment } from "./samples.ts";
 
 const source = deployment(8);

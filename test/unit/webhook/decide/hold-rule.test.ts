@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type QuotaFigures } from "../../../../src/accounting/reserve/quota-figures.ts";
 import { readPodRecord } from "../../../../src/api/pod.ts";
 import { holdabilityOf, holdReasonOf } from "../../../../src/webhook/decide/hold-rule.ts";
-import { type RefusingProtector } from "../../../../src/webhook/decide/refusal.ts";
+import { type RefusingProtector } from "../../../../src/webhook/decide/refusals/refusal.ts";
 import { type Deletion } from "../../../../src/webhook/deletion.ts";
 import { pod } from "../support/objects.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type AdmissionRequest } from "../../../../src/webhook/decide/subject.ts";
-import { PodCells } from "../../../../src/webhook/decide/pod-cell.ts";
+import { type AdmissionRequest } from "../../../../src/webhook/decide/subject/subject.ts";
+import { PodCells } from "../../../../src/webhook/decide/subject/pod-cell.ts";
 import { warningsOf } from "../../../../src/webhook/http/gate-review.ts";
 
 const dummy = { metadata: { annotations: { "podseidon.kubewharf.io/update-trigger-time": "" } } };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { PodCells } from "../../../../src/webhook/decide/pod-cell.ts";
-import { PodReads } from "../../../../src/webhook/decide/pod-reads.ts";
-import { readReview } from "../../../../src/webhook/decide/subject.ts";
+import { PodCells } from "../../../../src/webhook/decide/subject/pod-cell.ts";
+import { PodReads } from "../../../../src/webhook/decide/subject/pod-reads.ts";
+import { readReview } from "../../../../src/webhook/decide/subject/subject.ts";
 import { readRequest } from "../../../../src/webhook/http/admission-review.ts";
 import { warningsOf } from "../../../../src/webhook/http/gate-review.ts";
 import { reviewFields } from "../../../../src/webhook/http/review-fields.ts";

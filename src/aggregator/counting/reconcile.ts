@@ -1,0 +1,120 @@
+/** One aggregation of one PodProtector: settle, count, and write both in one compare-and-swap. */
+import { type PodRecord } from "../../api/pod.ts";
+import { planCell } from "../../accounting/count/cell-plan.ts";
+import { countPods } from "../../accounting/count/pod-counts.ts";
+import { type FenceRegistry } from "../../accounting/settle/fence-registry.ts";
+import { type SettlementConfig } from "../../accounting/settle/settlement.ts";
+import { type Snapshot } from "../../accounting/settle/settlement.ts";
+import { type SyncTime } from "../../accounting/settle/sync-time.ts";
+import { assert, assertNever } from "../../util/assert.ts";
+import { type Clock, earlierOf, type EpochMicros, later, type MonotonicMs } from "../../util/clock.ts";
+import { type Outcome } from "../../work-queue/index.ts";
+import { type CellWriter } from "./cell-writer.ts";
+import { type ProtectorState } from "./protector-state.ts";
+
+/**
+ * The cell as one aggregation sees it, all read at one moment. Version, barrier and time are read before the pods are
+ * counted, so that the counts are at least as new as they claim.
+ */
+export interface CellView {
+  readonly snapshot: Snapshot;
+  /** The newest moment that the snapshot certainly covers. */
+  readonly lastEventTime: EpochMicros | undefined;
+  /** The pods that the PodProtector counts. */
+  readonly pods: Iterable<PodRecord>;
+}
+
+export interface ReconcileTools {
+  readonly config: SettlementConfig & { readonly cellID: string; readonly syncTime: SyncTime };
+  readonly fences: FenceRegistry;
+  readonly writer: CellWriter;
+  readonly clock: Clock;
+}
+
+export interface Pass {
+  readonly outcome: Outcome;
+  /** Aggregate again when the watch has moved. */
+  readonly waitsForEvent: boolean;
+  /** Aggregate again when a barrier sent after this moment has been passed. */
+  readonly barrierFromMs: MonotonicMs | undefined;
+  /** UIDs of pods to fence. */
+  readonly fence: readonly string[];
+  /** The recorded version belongs to a former history of the worker. */
+  readonly isObsolete: boolean;
+  /** What is recorded is now what the snapshot shows. */
+  readonly isCounted: boolean;
+}
+
+/** Resolves to what to wait for next. `state` must be countable. Never rejects for operating errors. */
+export async function reconcileProtector(
+  state: ProtectorState,
+  cell: CellView,
+  tools: ReconcileTools,
+  signal: AbortSignal,
+): Promise<Pass> {
+  const { config, clock, fences } = tools;
+  const { snapshot, lastEventTime } = cell;
+  const nowMs = clock.monotonicMs();
+  const now = clock.epochMicros();
+  const countedSpec = state.countedSpec();
+  assert(countedSpec !== undefined, "only a countable PodProtector is aggregated");
+  const buckets = state.cell()?.admissionHistory?.buckets ?? [];
+  const { firstSeen, memory } = state;
+  const settlement = config.syncTime.settle({ buckets, firstSeen, snapshot, fences, config, nowMs }, lastEventTime);
+  const { minReadySeconds } = state.newest.protector.spec;
+  const census = countPods(cell.pods, minReadySeconds, now);
+  const plan = planCell({
+    cellID: config.cellID,
+    cell: state.cell(),
+    census,
+    countedSpec,
+    minReadySeconds,
+    snapshot,
+    lastEventTime,
+    settlement,
+    memory,
+    settleWindowMs: config.settleWindowMs,
+    nowMs,
+    now,
+  });
+  const untilAvailableMs = census.nextAvailableAt === undefined ? undefined : (census.nextAvailableAt - now) / 1000;
+  const untilWakeMs = settlement.wakeAtMs === undefined ? undefined : settlement.wakeAtMs - nowMs;
+  const waits: Pass = {
+    outcome: doneUntil(earlierOf(untilAvailableMs, untilWakeMs)),
+    waitsForEvent: settlement.buckets.length > 0,
+    barrierFromMs: settlement.barrierFromMs,
+    fence: settlement.fence,
+    isObsolete: false,
+    isCounted: true,
+  };
+
+  switch (plan.kind) {
+    case "unchanged": {
+      const outcome = await tools.writer.writeConditions(state, config.cellID, signal);
+      return outcome.kind === "done" ? waits : { ...waits, outcome };
+    }
+    case "behind": {
+      // The watch usually gets there by itself. A barrier that was sent later and was passed proves that it never will.
+      const sinceMs = state.behindSinceMs(nowMs);
+      return {
+        ...waits,
+        waitsForEvent: true,
+        barrierFromMs: earlierOf(later(sinceMs, config.settlementFenceDelayMs), waits.barrierFromMs),
+        isObsolete: snapshot.barrierSentAtMs > sinceMs,
+        isCounted: false,
+      };
+    }
+    case "barrier":
+      return { ...waits, barrierFromMs: earlierOf(plan.fromMs, waits.barrierFromMs), isCounted: false };
+    case "write": {
+      const outcome = await tools.writer.write(state, plan.cell, settlement.settled, signal);
+      return outcome.kind === "done" ? waits : { ...waits, outcome, isCounted: false };
+    }
+    default:
+      return assertNever(plan);
+  }
+}
+
+function doneUntil(requeueAfterMs: number | undefined): Outcome {
+  return requeueAfterMs === undefined ? { kind: "done" } : { kind: "done", requeueAfterMs };
+}

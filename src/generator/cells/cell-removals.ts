@@ -1,0 +1,201 @@
+/**
+ * Takes cells out of the status of PodProtectors (docs/cells.md): those that a person names in the annotation
+ * remove-cell-once, ghosts (ghost-cells.ts), and retired cells (cell-retirement.ts). Only the leader writes and
+ * reports.
+ */
+import { type ObjectKey } from "../../api/object-key.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { totalWeight } from "../../accounting/history/bucket.ts";
+import { type Config } from "../../config/config.ts";
+import { type EventRecorder } from "../../kube/event-recorder.ts";
+import { type Informer } from "../../kube/informer.ts";
+import { errorLabel, type KubeClient } from "../../kube/kube-client.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { createTokenBucket, type TokenBucket } from "../../kube/token-bucket.ts";
+import { type Clock, type MonotonicMs } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type Rng } from "../../util/rng.ts";
+import { type CellMetrics } from "../metrics/cell-metrics.ts";
+import { GhostCells, ghostsOf, ghostWindowMs } from "./ghost-cells.ts";
+import { type GeneratorSizes } from "../metrics/metrics.ts";
+import { type Later, PacedQueue, type Work } from "../paced-queue.ts";
+import { removeCells } from "./remove-cells.ts";
+
+export interface CellRemovalsDependencies {
+  readonly core: KubeClient;
+  readonly protectors: Informer<StoredProtector>;
+  /** Cells that have a Lease; undefined = not known for now. */
+  readonly leased: () => ReadonlySet<string> | undefined;
+  readonly isRetiring: (cellID: string) => boolean;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Logger;
+  readonly metrics: CellMetrics;
+}
+
+/** Lines of the log about single PodProtectors. A forger can make ghosts in all of them at once; metrics count all. */
+const logRate = { qps: 1, burst: 25 };
+/** A cell with admissions, without counts, and with a Lease is counted soon, or its Lease goes. */
+const leaseCheckMs = 15_000;
+/** Ghosts named in one message: a forger may have made thousands. */
+const namedMax = 5;
+/** Names of cells have 63 characters at most. Old releases let callers choose any text. */
+const nameLengthMax = 80;
+
+export class CellRemovals {
+  readonly #deps: CellRemovalsDependencies;
+  readonly #ghosts = new GhostCells();
+  /** PodProtectors from which cells are to be removed. */
+  readonly #removals: PacedQueue;
+  readonly #logBucket: TokenBucket;
+  #isLeading = false;
+
+  constructor(queue: Config["generator"]["queue"], deps: CellRemovalsDependencies) {
+    this.#deps = deps;
+    const { clock, rng, logger, metrics } = deps;
+    this.#logBucket = createTokenBucket(logRate, clock);
+    this.#removals = new PacedQueue({
+      config: queue,
+      clock,
+      rng,
+      due: (key) => this.#dueRemoval(key),
+      onReconcile: (_durationMs, outcome) => {
+        if (outcome.kind === "failed") metrics.failures.inc({ error: errorLabel(outcome.error) });
+      },
+      onFailed: (podProtector, err) => logger.error("Cannot remove cells, retrying", { podProtector, err }),
+    });
+  }
+
+  /** For gauges; a standby queues nothing. */
+  sizes(): GeneratorSizes & { readonly ghosts: number } {
+    const { size, paced } = this.#removals;
+    return { queue: size, paced, ghosts: this.#isLeading ? this.#ghosts.count((cellID) => this.#isLeased(cellID)) : 0 };
+  }
+
+  /** As Generator.lead. */
+  async lead(signal: AbortSignal): Promise<void> {
+    this.#isLeading = true;
+    const keys: ObjectKey[] = [];
+    for (const stored of this.#deps.protectors.values()) {
+      const ghosts = ghostsOf(stored);
+      this.#reportGhosts(stored, ghosts);
+      if (ghosts.length > 0 || asksForRemoval(stored.protector)) keys.push(stored.key);
+    }
+    await this.#removals.run(keys, signal);
+    this.#isLeading = false;
+  }
+
+  /** The PodProtector is new, or has changed. */
+  watched(stored: StoredProtector): void {
+    const { added, present } = this.#ghosts.watched(stored, this.#deps.clock.monotonicMs());
+    if (this.#isLeading) this.#reportGhosts(stored, added);
+    if (present.length > 0 || asksForRemoval(stored.protector)) this.#removals.add(stored.key);
+  }
+
+  /** The PodProtector is gone. */
+  forget(key: ObjectKey): void {
+    this.#ghosts.forget(key);
+  }
+
+  /** It has a cell that is being retired. Does nothing while this process does not lead. */
+  retire(key: ObjectKey): void {
+    this.#removals.add(key);
+  }
+
+  #isLeased(cellID: string): boolean {
+    return this.#deps.leased()?.has(cellID) === true;
+  }
+
+  #dueRemoval(key: ObjectKey): Work | Later | undefined {
+    const { protectors, isRetiring, clock } = this.#deps;
+    const stored = protectors.get(key);
+    if (stored === undefined) return undefined;
+    const cells = stored.protector.status?.cells ?? [];
+    const nowMs = clock.monotonicMs();
+    const isDue =
+      asksForRemoval(stored.protector) ||
+      cells.some((cell) => isRetiring(cell.cellID) || this.#isRemovableGhost(stored, cell, nowMs));
+    if (isDue) return (signal) => this.#remove(stored, signal);
+    const waitMs = this.#ghosts.waitMs(key, nowMs);
+    // A ghost that waits no longer has a Lease, or nobody knows.
+    return waitMs === undefined ? undefined : { waitMs: waitMs === 0 ? leaseCheckMs : waitMs };
+  }
+
+  #isRemovableGhost(stored: StoredProtector, cell: CellStatus, nowMs: MonotonicMs): boolean {
+    return this.#deps.leased()?.has(cell.cellID) === false && this.#ghosts.mayGo(stored, cell, nowMs);
+  }
+
+  async #remove(stored: StoredProtector, signal: AbortSignal): Promise<void> {
+    const { core, clock, metrics, isRetiring } = this.#deps;
+    const reasons = new Map<CellStatus, "ghost" | "retired">();
+    const isUnwanted = (live: StoredProtector, cell: CellStatus): boolean => {
+      if (isRetiring(cell.cellID)) reasons.set(cell, "retired");
+      else if (this.#isRemovableGhost(live, cell, clock.monotonicMs())) reasons.set(cell, "ghost");
+      return reasons.has(cell);
+    };
+    const removed = await removeCells(core, stored, isUnwanted, signal);
+    for (const cell of removed) metrics.removed.inc({ reason: reasons.get(cell) ?? "asked" });
+    const gone = removed.filter((cell) => reasons.get(cell) === "ghost");
+    if (gone.length > 0) this.#reportRemovedGhosts(stored, gone);
+  }
+
+  #reportGhosts(stored: StoredProtector, cells: readonly CellStatus[]): void {
+    const ghosts = cells.filter(({ cellID }) => !this.#isLeased(cellID));
+    if (ghosts.length === 0) return;
+    const { logger } = this.#deps;
+    if (this.#logBucket.takeNow())
+      logger.warn("Cells with admitted deletions that nobody counts", {
+        podProtector: stored.key,
+        cells: namesOf(ghosts),
+        promised: weightOf(ghosts),
+      });
+    this.#record(
+      stored,
+      "Warning",
+      "GhostCell",
+      `Nobody counts ${ofCells(ghosts)}, and ${weightOf(ghosts)} admitted deletions are recorded there, which nobody ` +
+        "settles and which take quota. Look for a mistyped cell in the URL of a webhook configuration or in " +
+        `--aggregator-cell-id. Cells that stand unchanged for ${ghostWindowMs / 1000} s are removed.`,
+    );
+  }
+
+  #reportRemovedGhosts(stored: StoredProtector, ghosts: readonly CellStatus[]): void {
+    const { logger } = this.#deps;
+    if (this.#logBucket.takeNow())
+      logger.info("Removed cells that nobody counts", { podProtector: stored.key, cells: namesOf(ghosts) });
+    this.#record(
+      stored,
+      "Normal",
+      "GhostCellRemoved",
+      `Removed ${ofCells(ghosts)}, with ${weightOf(ghosts)} admitted deletions: nobody counted it`,
+    );
+  }
+
+  #record({ protector, uid }: StoredProtector, type: "Normal" | "Warning", reason: string, message: string): void {
+    const { namespace, name } = protector.metadata;
+    const { apiVersion, kind } = protector;
+    this.#deps.events.record({ apiVersion, kind, namespace, name, uid }, type, reason, message);
+  }
+}
+
+function asksForRemoval({ metadata }: PodProtector): boolean {
+  return metadata.annotations?.[annotations.removeCellOnce] !== undefined;
+}
+
+function weightOf(cells: readonly CellStatus[]): number {
+  return cells.reduce((sum, cell) => sum + totalWeight(cell.admissionHistory?.buckets), 0);
+}
+
+/** Anybody who could reach a webhook of an old release has chosen the names: no control characters, and not long. */
+function namesOf(cells: readonly CellStatus[]): readonly string[] {
+  return cells
+    .slice(0, namedMax)
+    .map(({ cellID }) => JSON.stringify(cellID.slice(0, nameLengthMax).replaceAll(/[^\x20-\x7E]/g, "?")));
+}
+
+function ofCells(cells: readonly CellStatus[]): string {
+  const more = cells.length > namedMax ? ` and ${cells.length - namedMax} more` : "";
+  return `${cells.length === 1 ? "the cell" : "the cells"} ${namesOf(cells).join(", ")}${more}`;
+}

@@ -1,0 +1,103 @@
+/**
+ * The conditions that depend on which cells are heard (docs/conditions.md): CellSilent, on PodProtectors of which
+ * nothing is free without cells that are silent, and Unmatched (unmatched-protectors.ts). They are for people. Written
+ * slowly, because an outage of a large cell concerns thousands of objects while everybody else needs the core.
+ */
+import { type ObjectKey } from "../../api/object-key.ts";
+import { type FoundConditions, type Holding } from "../../api/v1alpha1/conditions.ts";
+import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { countFor, criterionFor } from "../../accounting/count/health-criterion.ts";
+import { type CellState, type ObservedCell } from "../../accounting/silence/cell-silence.ts";
+import { type SilenceTimes } from "../../accounting/silence/silence-times.ts";
+import { ConditionWriter, type ConditionWriterOptions } from "./condition-writer.ts";
+import { UnmatchedProtectors } from "./unmatched-protectors.ts";
+
+/** Cells named in one message. */
+const namedMax = 5;
+
+export interface CellConditionsOptions extends Omit<ConditionWriterOptions, "found" | "addsReady"> {
+  readonly times: SilenceTimes;
+  /** As CellLeases.stateOf. */
+  readonly stateOf: (cellID: string, protectorUID: string) => CellState;
+}
+
+export class CellConditions {
+  readonly #options: CellConditionsOptions;
+  readonly #writer: ConditionWriter;
+  readonly #unmatched: UnmatchedProtectors;
+  #affected = 0;
+  #writing: Promise<void> | undefined;
+
+  constructor(options: CellConditionsOptions) {
+    this.#options = options;
+    this.#unmatched = new UnmatchedProtectors(options);
+    this.#writer = new ConditionWriter({ ...options, found: ({ protector }) => this.#found(protector) });
+  }
+
+  /** PodProtectors of which nothing is free without a silent cell, as of the last update. */
+  get affected(): number {
+    return this.#affected;
+  }
+
+  /**
+   * Looks at all PodProtectors, and writes what differs in the background, unless it still writes. `cells`: as the last
+   * LIST has shown them.
+   */
+  update(cells: Iterable<ObservedCell>, signal: AbortSignal): void {
+    const protectors = [...this.#options.protectors.values()];
+    this.#unmatched.update(
+      protectors.map(({ protector }) => protector),
+      cells,
+    );
+    this.#affected = 0;
+    const differing: ObjectKey[] = [];
+    for (const stored of protectors) {
+      const found = this.#found(stored.protector);
+      if (found.CellSilent !== false) this.#affected += 1;
+      if (this.#writer.differs(stored, found)) differing.push(stored.key);
+    }
+    if (differing.length > 0) {
+      this.#writing ??= this.#writer.writeAll(differing, signal).finally(() => (this.#writing = undefined));
+    }
+  }
+
+  /** Resolves when what was begun has ended. */
+  async ended(): Promise<void> {
+    await this.#writing;
+  }
+
+  #found(protector: PodProtector): FoundConditions {
+    const CellSilent = silentCellsOf(protector, this.#options.stateOf);
+    const Unmatched = this.#unmatched.found(protector);
+    return Unmatched === undefined ? { CellSilent } : { CellSilent, Unmatched };
+  }
+}
+
+/**
+ * False = more pods than must stay are counted without the silent cells, if there are any. The summary, which kubectl's
+ * columns show, has those cells in it: whoever writes it need not know who is silent. What is promised is left out of
+ * the comparison. It settles within seconds, and each change back and forth would be two writes.
+ */
+export function silentCellsOf(
+  { metadata, spec, status }: PodProtector,
+  stateOf: CellConditionsOptions["stateOf"],
+): Holding<"CellSilent"> | false {
+  const silent: string[] = [];
+  const criterion = criterionFor(undefined, spec);
+  let available = 0;
+  for (const { cellID, aggregation } of status?.cells ?? []) {
+    const count = aggregation === undefined ? 0 : countFor(criterion, aggregation);
+    if (count === 0 || stateOf(cellID, metadata.uid).kind !== "silent") available += count;
+    else silent.push(cellID);
+  }
+  if (silent.length === 0 || spec.minAvailable <= 0 || available > spec.minAvailable) return false;
+  const more = silent.length > namedMax ? ` and ${silent.length - namedMax} more` : "";
+  const names = silent.slice(0, namedMax).map((cellID) => `"${cellID}"`);
+  return {
+    reason: "NoHeartbeat",
+    // No count of what is left: it may change every second, and each text is a write.
+    message:
+      `No pod is free: without ${silent.length === 1 ? "cell" : "cells"} ${names.join(", ")}${more}, from which ` +
+      `nothing is heard, no more than the ${spec.minAvailable} that must stay are available`,
+  };
+}

@@ -1,0 +1,218 @@
+/**
+ * The mode of each namespace of the core: whether its workloads get PodProtectors (enforced, shadow) or none (off), by
+ * a label of the Namespace, else by --generator-default-mode (docs/generator.md#modes). What cannot be read changes
+ * nothing: the last mode holds. Nobody is let go because an account lacks a right, or an object was not seen.
+ */
+import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
+import { type FieldWriter } from "../../api/field-writers.ts";
+import { labels } from "../../api/v1alpha1/names.ts";
+import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { isInShadow } from "../../api/v1alpha1/shadow.ts";
+import { type GeneratorRules, type NamespaceMode } from "../../config/generator-rules.ts";
+import { systemNamespaces } from "../../config/system-namespaces.ts";
+import { type EventRecorder } from "../../kube/event-recorder.ts";
+import { type Informer, type InformerEvent } from "../../kube/informer.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type LabelledNamespace } from "./namespace-labels.ts";
+
+export interface NamespaceModesOptions {
+  readonly config: Pick<GeneratorRules, "defaultMode">;
+  /** Not running yet; undefined = with --core-kube-target-namespace, since Namespaces are cluster-scoped. */
+  readonly informer: Informer<LabelledNamespace> | undefined;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly logger: Logger;
+}
+
+/** Whoever has switched a namespace by its label; undefined = the label was taken off, or the writer is unknown. */
+export interface Switched {
+  readonly by: FieldWriter | undefined;
+}
+
+/** What is in force in a namespace. */
+interface Settings {
+  /** Undefined = its label cannot be read, and this process has not known another. */
+  readonly mode: NamespaceMode | undefined;
+  readonly healthCriterion: HealthCriterion | undefined;
+  /** As `switched`, of its mode. */
+  readonly switched: Switched | undefined;
+}
+
+export class NamespaceModes {
+  readonly #options: NamespaceModesOptions;
+  /** By name; as many as the core has. */
+  readonly #settings = new Map<string, Settings>();
+  readonly #onChanged: ((namespace: string | undefined) => void)[] = [];
+  readonly #waiting = new Set<() => void>();
+  /** Since the last list. */
+  #isForbidden = false;
+  #hasWarned = false;
+  #isLeading = false;
+
+  constructor(options: NamespaceModesOptions) {
+    this.#options = options;
+    options.informer?.subscribe({
+      onEvent: (event) => this.#watched(event),
+      onListed: () => this.#listed(),
+      onForbidden: () => this.#forbidden(),
+    });
+  }
+
+  /**
+   * The mode that a workload of the namespace is under. `protector`: what it has, or had when it vanished; it keeps the
+   * mode that it has where nothing else is known. Undefined = the Namespace has not been seen yet, so that a workload
+   * without a PodProtector waits; not while Namespaces are forbidden, since that may last.
+   */
+  of(namespace: string, protector: PodProtector | undefined): NamespaceMode | undefined {
+    const known = this.#settings.get(namespace);
+    if (known?.mode !== undefined) return known.mode;
+    const mode = this.#default(namespace);
+    const isSeen = known !== undefined || !this.#hasLabels || this.#isForbidden;
+    if (protector === undefined) return isSeen ? mode : undefined;
+    // Without labels the flag decides, but it takes nothing away that a label may have asked for.
+    return known === undefined && !this.#hasLabels && mode !== "off" ? mode : modeOn(protector);
+  }
+
+  /** By the label of the namespace. */
+  criterionOf(namespace: string): HealthCriterion | undefined {
+    return this.#settings.get(namespace)?.healthCriterion;
+  }
+
+  /** Undefined = it is in another mode, or in this one by a flag, the list of system namespaces, or a new release. */
+  switched(namespace: string, to: Exclude<NamespaceMode, "enforced">): Switched | undefined {
+    const known = this.#settings.get(namespace);
+    return known?.mode === to ? known.switched : undefined;
+  }
+
+  /** Calls back for each namespace whose settings may have changed; undefined = those of all. */
+  onChanged(callback: (namespace: string | undefined) => void): void {
+    this.#onChanged.push(callback);
+  }
+
+  /** Resolves when the labels are known, or known to stay unknown; or when the signal aborts. */
+  async ready(signal: AbortSignal): Promise<void> {
+    if (this.#isDecided) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting.add(resolve);
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  /** What is missing before the generator may work, for people; undefined = nothing. */
+  problem(): string | undefined {
+    if (this.#isDecided) return undefined;
+    const error = this.#options.informer?.lastError();
+    return `Namespaces have not been listed yet${error === undefined ? "" : `: ${error}`}`;
+  }
+
+  /** As Informer.run. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#options.informer?.run(signal);
+  }
+
+  /** As Generator.lead: people are told of labels that cannot be read. */
+  async lead(signal: AbortSignal): Promise<void> {
+    this.#isLeading = true;
+    for (const namespace of this.#options.informer?.values() ?? []) this.#tell(namespace);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    this.#isLeading = false;
+  }
+
+  get #hasLabels(): boolean {
+    return this.#options.informer?.hasSynced() === true;
+  }
+
+  get #isDecided(): boolean {
+    return this.#options.informer === undefined || this.#isForbidden || this.#hasLabels;
+  }
+
+  #default(namespace: string): NamespaceMode {
+    return systemNamespaces.includes(namespace) ? "off" : this.#options.config.defaultMode;
+  }
+
+  #watched(event: InformerEvent<LabelledNamespace>): void {
+    const { type, object } = event;
+    const { name, problems } = object;
+    const before = this.#settings.get(name);
+    if (type === "deleted") this.#settings.delete(name);
+    else this.#settings.set(name, this.#settingsOf(object, before));
+    const isTold = type === "modified" && String(event.previous.problems) === String(problems);
+    if (type !== "deleted" && !isTold) this.#tell(object);
+    const after = this.#settings.get(name);
+    const isSame = before?.mode === after?.mode && before?.healthCriterion === after?.healthCriterion;
+    // Workloads wait for a Namespace that is not known, also for one whose label cannot be read.
+    if (isSame && (before === undefined) === (after === undefined)) return;
+    this.#changed(name);
+  }
+
+  #changed(namespace: string | undefined): void {
+    for (const onChanged of this.#onChanged) onChanged(namespace);
+  }
+
+  #settingsOf(namespace: LabelledNamespace, before: Settings | undefined): Settings {
+    const { mode: label, healthCriterion: criterion, name, modeWriter } = namespace;
+    const mode = label === "unreadable" ? before?.mode : (label?.value ?? this.#default(name));
+    return {
+      mode,
+      healthCriterion: criterion === "unreadable" ? before?.healthCriterion : criterion?.value,
+      switched: mode === undefined ? undefined : this.#switchedBy(mode, label !== undefined, modeWriter, before),
+    };
+  }
+
+  /** A flag and the release are the same for as long as this process runs: what changes later is not their work. */
+  #switchedBy(
+    mode: NamespaceMode,
+    isLabelled: boolean,
+    by: FieldWriter | undefined,
+    before: Settings | undefined,
+  ): Switched | undefined {
+    if (isLabelled) return { by };
+    if (before?.mode === mode) return before.switched && { by: undefined };
+    return this.#hasLabels ? { by: undefined } : undefined;
+  }
+
+  #tell({ name, uid, problems }: LabelledNamespace): void {
+    if (!this.#isLeading || problems.length === 0) return;
+    const { events, logger } = this.#options;
+    const regarding = { apiVersion: "v1", kind: "Namespace", name, uid };
+    const message = `${problems.join(". ")}. What was before holds`;
+    logger.warn("Ignoring labels of a Namespace", { namespace: name, why: message });
+    events.record(regarding, "Warning", "LabelIgnored", message);
+  }
+
+  /** Called for each answer. */
+  #forbidden(): void {
+    if (!this.#isForbidden) {
+      this.#isForbidden = true;
+      const { config, informer, logger } = this.#options;
+      const what = this.#hasLabels
+        ? "May not list and watch namespaces any more: the modes that are known hold, and the default mode in new ones"
+        : "May not list namespaces: their labels are not known, so the default mode holds in all";
+      const fields = { label: labels.mode, mode: config.defaultMode, err: informer?.lastError() };
+      // A right that comes and goes is told once.
+      if (!this.#hasWarned) logger.warn(what, fields);
+      this.#hasWarned = true;
+      this.#changed(undefined);
+    }
+    this.#decided();
+  }
+
+  #listed(): void {
+    this.#isForbidden = false;
+    this.#decided();
+  }
+
+  #decided(): void {
+    if (!this.#isDecided) return;
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}
+
+/** The mode that a PodProtector is in, by its annotation. */
+function modeOn({ metadata }: PodProtector): Exclude<NamespaceMode, "off"> {
+  return isInShadow(metadata) ? "shadow" : "enforced";
+}

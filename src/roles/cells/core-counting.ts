@@ -1,0 +1,170 @@
+/**
+ * The part of an aggregator that counts its cell into one core: the PodProtectors of the core, their counts, the
+ * heartbeat of the cell there. Cores share the cell's pods and its leader election, and nothing else: one that is away,
+ * slow or wiped keeps no other waiting (docs/aggregator.md#several-cores).
+ */
+import { type PodRecord } from "../../api/pod.ts";
+import {
+  Aggregator,
+  type AggregatorMetrics,
+  type Coverage,
+  createAggregatorMetrics,
+  type Heartbeat,
+  type ProtectorWatch,
+  type Tenure,
+} from "../../aggregator/index.ts";
+import { oldestAges } from "../../accounting/history/oldest-open.ts";
+import { fullestOf } from "../../accounting/history/record.ts";
+import { type SyncTime } from "../../accounting/settle/sync-time.ts";
+import { type Informer } from "../../kube/informer.ts";
+import { type KubeClient } from "../../kube/kube-client.ts";
+import { listBarrier } from "../../kube/watch/index.ts";
+import { pods as podResource, type StoredProtector } from "../../kube/resources.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type Clock, type MonotonicMs } from "../../util/clock.ts";
+import { type CellAlarms } from "./cell-alarms.ts";
+import { type ConnectedCore, coreMetrics, coreSuffix } from "../cores.ts";
+import { createHeartbeat } from "./heartbeat.ts";
+import { createProtectorInformer, syncCheck, whenSynced } from "../informers.ts";
+import { type Runtime } from "../runtime.ts";
+import { type SharedWork } from "../shared-work.ts";
+
+export interface CoreCountingParts {
+  readonly core: ConnectedCore;
+  /** The core's client for heartbeats. */
+  readonly heartbeatClient: KubeClient;
+  readonly worker: KubeClient;
+  readonly pods: Informer<PodRecord>;
+  readonly coverage: Pick<Coverage, "addTable" | "recheck">;
+  readonly syncTime: SyncTime;
+  /** Makes an event in the cell if it can. */
+  readonly touch: () => void;
+  /** Of the leader election. */
+  readonly identity: string;
+  /** They say what is wrong with the gate. */
+  readonly alarms: Pick<CellAlarms, "eventsOf" | "gate">;
+  /** Runs while the cell is ours in any core. */
+  readonly shared: SharedWork;
+  readonly logger: Logger;
+}
+
+export class CoreCounting {
+  readonly #parts: CoreCountingParts;
+  readonly #protectors: Informer<StoredProtector>;
+  readonly #aggregator: Aggregator;
+  readonly #heartbeat: Heartbeat;
+  readonly #protectorWatch: ProtectorWatch;
+  readonly #tenure: Tenure;
+  #synced: Promise<void> = Promise.resolve();
+
+  /** Create before the informer of pods runs. */
+  constructor(runtime: Runtime, parts: CoreCountingParts) {
+    const { clock, config, health, rng } = runtime;
+    const { core, worker, pods, coverage, syncTime, touch } = parts;
+    const logger = parts.logger.with({ core: core.name });
+    const aggregatorMetrics = createAggregatorMetrics(coreMetrics(runtime, core.name));
+    this.#parts = parts;
+    this.#protectors = createProtectorInformer(runtime, core, logger);
+    this.#aggregator = new Aggregator(
+      { ...config.aggregator, ...runtime.limits?.fences, history: config.history, syncTime },
+      {
+        core: core.client,
+        worker,
+        protectors: this.#protectors,
+        pods,
+        coverage,
+        listBarrier: (signal) => listBarrier(worker, podResource, config.worker.namespace, { signal }),
+        touch,
+        clock,
+        rng,
+        logger,
+        metrics: aggregatorMetrics,
+      },
+    );
+    const { heartbeat, protectorWatch, tenure } = createHeartbeat(runtime, {
+      ...parts,
+      client: parts.heartbeatClient,
+      aggregator: this.#aggregator,
+      protectors: this.#protectors,
+    });
+    this.#heartbeat = heartbeat;
+    this.#protectorWatch = protectorWatch;
+    this.#tenure = tenure;
+    runtime.metrics.onScrape(() => this.#measure(aggregatorMetrics, clock));
+    const component = `aggregator-worker${coreSuffix(config, core.name)}`;
+    const areListed = syncCheck(`PodProtectors of ${core.name}`, this.#protectors);
+    health.register(`${component}/ppr-informer-synced`, areListed);
+    // Upstream's webhook and aggregator have one informer, and one check, of this name between them.
+    const indexed = `podprotector-indexed-informer-${config.cores.size === 1 ? "" : core.name}`;
+    if (!config.roles.has("webhook")) health.register(`${indexed}/informers-synced`, areListed);
+    health.register(`${component}/cell-claim`, () => tenure.problem());
+  }
+
+  /** Of the cell's Lease in this core, where it is known. */
+  get leaseUID(): string | undefined {
+    return this.#heartbeat.leaseUID;
+  }
+
+  /** The update-trigger's touch, sent at `sentAtMs`, was carried out. */
+  touched(sentAtMs: MonotonicMs): void {
+    this.#aggregator.touched(sentAtMs);
+    this.#heartbeat.touched(sentAtMs);
+  }
+
+  /** Resolves when the PodProtectors have been listed, or when the watch has ended. */
+  get synced(): Promise<void> {
+    return this.#synced;
+  }
+
+  /** Whether the PodProtectors have been listed. */
+  get hasSynced(): boolean {
+    return this.#protectors.hasSynced();
+  }
+
+  /** PodProtectors that want pods to stay and match none, core/namespace/name. */
+  *unmatched(): Iterable<string> {
+    for (const key of this.#aggregator.unmatched()) yield `${this.#parts.core.name}/${key}`;
+  }
+
+  /** Watches the PodProtectors until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void> {
+    this.#synced = whenSynced(this.#protectors, signal);
+    this.#protectorWatch.starting();
+    return this.#protectors.run(signal);
+  }
+
+  /** Call right before the informer of pods runs. */
+  podsStarting(): void {
+    this.#aggregator.podsStarting();
+  }
+
+  /** Counts while leading, as soon as the PodProtectors of this core are known, until the signal aborts. */
+  async lead(leadership: AbortSignal): Promise<void> {
+    await Promise.race([this.#synced, aborted(leadership)]);
+    await this.#tenure.run(leadership, async (term, takesOver) => {
+      this.#protectorWatch.start(term);
+      await Promise.all([
+        this.#aggregator.lead(term, takesOver),
+        this.#aggregator.selfCheck.run(term),
+        this.#heartbeat.run(term),
+        this.#parts.shared.during(term),
+      ]);
+    });
+  }
+
+  /** Sets the gauges that are computed for each scrape. */
+  #measure(to: AggregatorMetrics, clock: Clock): void {
+    const { pods } = this.#parts;
+    to.setSizes(this.#aggregator.sizes());
+    to.fullestHistory.set({}, fullestOf(this.#aggregator.histories()));
+    to.setOldestOpen(oldestAges(this.#aggregator.histories(), clock.epochMicros()));
+    if (!pods.hasSynced()) return;
+    to.snapshotAge.set({}, pods.stalenessMs() / 1000);
+    if (this.hasSynced) to.unmatchedProtectors.set({}, Iterator.from(this.#aggregator.unmatched()).toArray().length);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

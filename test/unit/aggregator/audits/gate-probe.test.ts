@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GateProbe } from "../../../../src/aggregator/audits/gate-probe.ts";
+import { gateWarning } from "../../../../src/api/gate-warning.ts";
+import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
+import { createSeededRng } from "../../../support/seeded-rng.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { createCountingMetrics } from "../../kube/counting-metrics.ts";
+import { createScriptedKubeClient } from "../../kube/scripted-kube-client.ts";
+import { RecordedLog } from "../../webhook/support/replica.ts";
+
+const annotations = { "podseidon.kubewharf.io/update-trigger-time": "" };
+const pod = { kind: "Pod", metadata: { annotations } };
+
+type Answer = (request: KubeRequest) => unknown;
+
+function warned(...warnings: readonly string[]): Answer {
+  return (request) => {
+    request.onWarnings?.(warnings);
+    return pod;
+  };
+}
+const ok = warned("something else", gateWarning("a"));
+const missing = warned();
+
+async function bench(answer: Answer, body: (bench: ReturnType<typeof create>) => Promise<void>): Promise<void> {
+  const one = create(answer);
+  const running = one.probe.run(one.term.signal);
+  await body(one);
+  one.term.abort();
+  await running;
+  assert.equal(one.clock.pendingTimers, 0);
+  assert.equal(one.state(), undefined, "the gauge says nothing without a leader");
+}
+
+function create(answer: Answer) {
+  const clock = createVirtualClock();
+  const worker = createScriptedKubeClient();
+  const metrics = createCountingMetrics();
+  const logger = new RecordedLog();
+  const events: string[] = [];
+  worker.onRequest = answer;
+  const probe = new GateProbe({
+    cellID: "a",
+    dummyPod: { name: "dummy", namespace: "quiet", labels: {}, annotations: {}, image: ":", scheduler: "none" },
+    worker,
+    event: (type, reason) => void events.push(`${type} ${reason}`),
+    clock,
+    rng: createSeededRng(1),
+    logger,
+    metrics,
+  });
+  const states = ["ok", "missing", "other-cell", "unreachable", "unknown"];
+  const state = (): string | undefined =>
+    states.find((name) => metrics.value("aggregator_gate", { state: name }) === 1);
+  return { clock, worker, logger, events, probe, state, term: new AbortController() };
+}
+
+function failing(kind: ConstructorParameters<typeof KubeError>[0], message: string, ...warnings: string[]): Answer {
+  return (request) => {
+    request.onWarnings?.(warnings);
+    throw new KubeError(kind, message);
+  };
+}
+
+test("the gate is asked about by a dry-run deletion of the dummy pod, soon and then once a minute", () =>
+  bench(ok, async ({ clock, worker, events, probe, state }) => {
+    assert.equal(state(), "unknown");
+    assert.equal(probe.named(), undefined);
+    await clock.advance(10_000);
+    assert.equal(state(), "ok");
+    assert.equal(probe.named(), null);
+    const [first] = worker.requests;
+    assert.equal(`${first?.method} ${first?.path}`, "DELETE /api/v1/namespaces/quiet/pods/dummy");
+    assert.deepEqual(first?.query, { dryRun: "All" });
+    await clock.advance(600_000);
+    assert.ok(worker.requests.length >= 10 && worker.requests.length <= 12, `${worker.requests.length} probes`);
+    assert.deepEqual(events, []);
+  }));
+
+test("a lost webhook configuration is told within two minutes, once, and so is its return", () =>
+  bench(ok, async ({ clock, worker, events, logger, probe, state }) => {
+    await clock.advance(100_000);
+    worker.onRequest = missing;
+    await clock.advance(120_000);
+    assert.equal(state(), "missing");
+    assert.equal(probe.named(), "missing");
+    await clock.advance(600_000);
+    assert.deepEqual(events, ["Warning GateMissing"]);
+    worker.onRequest = ok;
+    await clock.advance(11_000);
+    assert.deepEqual(events, ["Warning GateMissing", "Normal GateIsBack"], "whoever mends it need not wait");
+    assert.equal(probe.named(), null);
+    assert.deepEqual(
+      logger.lines.map(({ level }) => level),
+      ["error", "info"],
+    );
+  }));
+
+test("a webhook that was called for another cell is told with that cell", () =>
+  bench(warned(gateWarning("b")), async ({ clock, events, logger, probe, state }) => {
+    await clock.advance(120_000);
+    assert.equal(state(), "other-cell");
+    assert.equal(probe.named(), "other-cell");
+    assert.deepEqual(events, ["Warning GateOfOtherCell"]);
+    assert.match(logger.lines[0]?.message ?? "", /cell "a" are reviewed as those of cell "b"/);
+  }));
+
+test("a webhook that cannot be called closes the gate, which is not missing", () => {
+  const message = '500: Internal error occurred: failed calling webhook "podseidon.kubewharf.io": refused';
+  return bench(failing("serverError", message), async ({ clock, events, probe, state }) => {
+    await clock.advance(120_000);
+    assert.equal(state(), "unreachable");
+    assert.equal(probe.named(), "unreachable");
+    assert.deepEqual(events, ["Warning GateUnreachable"]);
+  });
+});
+
+test("a refusal with our warning shows that the gate is there, whoever refused", () =>
+  bench(failing("tooManyRequests", "no", gateWarning("a")), async ({ clock, state, events }) => {
+    await clock.advance(120_000);
+    assert.equal(state(), "ok");
+    assert.deepEqual(events, []);
+  }));
+
+test("without the right to delete the dummy pod the gate is unknown, and that is said once", () =>
+  bench(failing("forbidden", "no right"), async ({ clock, logger, events, probe, state }) => {
+    await clock.advance(600_000);
+    assert.equal(state(), "unknown");
+    assert.equal(probe.named(), undefined);
+    assert.deepEqual(events, []);
+    assert.equal(logger.lines.length, 1);
+    assert.match(logger.lines[0]?.message ?? "", /Grant create and delete/);
+  }));
+
+test("of a worker that does not answer, and of another's webhook that fails, nothing is concluded", async () => {
+  for (const answer of [
+    failing("network", "refused"),
+    failing("serverError", 'failed calling webhook "other.example.com": refused'),
+    (): unknown => ({ kind: "Pod", metadata: {} }),
+  ])
+    await bench(answer, async ({ clock, logger, events, state }) => {
+      await clock.advance(600_000);
+      assert.equal(state(), "unknown");
+      assert.deepEqual(events, []);
+      assert.equal(logger.lines.length, 1);
+    });
+});
+
+test("a dummy pod that is not there is made, and asked about at once", () => {
+  let isThere = false;
+  const answer: Answer = (request) => {
+    if (request.method === "POST") isThere = true;
+    else if (!isThere) throw new KubeError("notFound", "no such pod");
+    return request.method === "POST" ? {} : ok(request);
+  };
+  return bench(answer, async ({ clock, worker, state }) => {
+    await clock.advance(10_000);
+    assert.equal(state(), "ok");
+    assert.deepEqual(
+      worker.requests.map(({ method }) => method),
+      ["DELETE", "POST", "DELETE"],
+    );
+  });
+});
+
+test("a dummy pod that cannot be made, or vanishes at once, leaves the gate unknown", async () => {
+  for (const kind of ["forbidden", "alreadyExists"] as const)
+    await bench(
+      ({ method }) => {
+        throw new KubeError(method === "POST" ? kind : "notFound", "no");
+      },
+      async ({ clock, state }) => {
+        await clock.advance(10_000);
+        assert.equal(state(), "unknown");
+      },
+    );
+});

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CellState, type ObservedCell } from "../../../../src/accounting/silence/cell-silence.ts";
+import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
+import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName, readCellLease } from "../../../../src/api/cell-lease.ts";
+import { CellRetirement } from "../../../../src/generator/cells/cell-retirement.ts";
+import { type MonotonicMs } from "../../../../src/util/clock.ts";
+
+const times = silenceTimes(180_000);
+const at = (seconds: number): MonotonicMs => (seconds * 1_000) as MonotonicMs;
+
+interface Seen {
+  readonly beat?: number;
+  readonly isAsked?: boolean;
+  readonly silentSince?: MonotonicMs;
+  readonly state?: CellState;
+}
+function cell({ beat = 1, isAsked = true, silentSince, state = { kind: "beating" } }: Seen = {}): ObservedCell {
+  const lease = readCellLease({
+    metadata: {
+      name: cellLeaseName("a"),
+      resourceVersion: "1",
+      labels: { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: "a" },
+      annotations: isAsked ? { [cellLeaseAnnotations.forget]: "true" } : {},
+    },
+    spec: { renewTime: `2026-01-01T00:00:00.${String(beat).padStart(6, "0")}Z` },
+  });
+  return { cellID: "a", lease, state, beatAt: at(0), silentSince, behind: new Map() };
+}
+/** Rounds every 15 s from one moment to another; the last verdict. */
+function rounds(retirement: CellRetirement, from: number, to: number, seen: (second: number) => Seen = () => ({})) {
+  let verdict: string | undefined;
+  for (let second = from; second <= to; second += 15)
+    verdict = retirement.judge([cell(seen(second))], at(second)).get("a");
+  return verdict;
+}
+
+test("a cell that is silent already is retired at once, also when its counts are kept", () => {
+  for (const state of [
+    { kind: "silent", since: at(0) },
+    { kind: "keep", reason: "policy" },
+    { kind: "keep", reason: "keep-until" },
+  ] as const) {
+    const retirement = new CellRetirement(times);
+    assert.equal(
+      rounds(retirement, 0, 0, () => ({ silentSince: at(0), state })),
+      "retiring",
+    );
+    assert.ok(retirement.isRetiring("a"));
+    assert.ok(!retirement.isRetiring("b"));
+  }
+});
+
+test("a cell that is not silent yet is retired when nobody has counted it for as long as makes it silent", () => {
+  const retirement = new CellRetirement(times);
+  assert.equal(rounds(retirement, 0, 165), "waiting");
+  assert.ok(!retirement.isRetiring("a"));
+  assert.equal(rounds(retirement, 180, 180), "retiring");
+});
+
+test("without a request nothing is retired, and a request that is taken back is forgotten", () => {
+  const retirement = new CellRetirement(times);
+  const silent = { silentSince: at(0), state: { kind: "silent", since: at(0) } } as const;
+  assert.equal(
+    rounds(retirement, 0, 30, () => ({ ...silent, isAsked: false })),
+    undefined,
+  );
+  assert.equal(
+    rounds(retirement, 45, 45, () => silent),
+    "retiring",
+  );
+  assert.equal(
+    rounds(retirement, 60, 60, () => ({ ...silent, isAsked: false })),
+    undefined,
+  );
+  assert.ok(!retirement.isRetiring("a"));
+});
+
+test("a cell that goes on beating is refused, and stays refused while the request stands", () => {
+  const retirement = new CellRetirement(times);
+  assert.equal(
+    rounds(retirement, 0, 45, (second) => ({ beat: second })),
+    "waiting",
+  );
+  assert.equal(
+    rounds(retirement, 60, 60, () => ({ beat: 60 })),
+    "refused",
+  );
+  assert.equal(
+    rounds(retirement, 75, 600, () => ({ beat: 60 })),
+    "refused",
+  );
+});
+
+test("the last beats of an aggregator that is being stopped only start the wait again", () => {
+  const retirement = new CellRetirement(times);
+  assert.equal(
+    rounds(retirement, 0, 30, (second) => ({ beat: second })),
+    "waiting",
+  );
+  assert.equal(
+    rounds(retirement, 45, 195, () => ({ beat: 30 })),
+    "waiting",
+  );
+  assert.equal(
+    rounds(retirement, 210, 210, () => ({ beat: 30 })),
+    "retiring",
+  );
+});
+
+test("counts without beats count as well: an aggregator without heartbeats is refused like any other", () => {
+  const retirement = new CellRetirement(times);
+  retirement.counted("a", at(0));
+  rounds(retirement, 0, 30);
+  retirement.counted("a", at(40));
+  assert.equal(rounds(retirement, 45, 60), "waiting");
+  retirement.counted("a", at(70));
+  assert.equal(rounds(retirement, 75, 75), "refused");
+});
+
+test("a cell that somebody counts again while it is retired is refused", () => {
+  const retirement = new CellRetirement(times);
+  const silent = { silentSince: at(0), state: { kind: "silent", since: at(0) } } as const;
+  assert.equal(
+    rounds(retirement, 0, 60, () => silent),
+    "retiring",
+  );
+  retirement.counted("a", at(70));
+  assert.equal(
+    rounds(retirement, 75, 75, () => silent),
+    "refused",
+  );
+});
+
+test("a silent cell that comes back right after the request is refused at once", () => {
+  for (const isBeat of [true, false]) {
+    const retirement = new CellRetirement(times);
+    const silent = { silentSince: at(0), state: { kind: "silent", since: at(0) } } as const;
+    rounds(retirement, 0, 15, () => silent);
+    assert.ok(retirement.isRetiring("a"));
+    if (!isBeat) retirement.counted("a", at(20));
+    assert.equal(
+      rounds(retirement, 30, 30, () => (isBeat ? { beat: 2 } : silent)),
+      "refused",
+    );
+  }
+});
+
+test("what another aggregator counts since the last beat is not taken for silence", () => {
+  const retirement = new CellRetirement(times);
+  const other = { silentSince: at(0), state: { kind: "keep", reason: "other-counter" } } as const;
+  assert.equal(
+    rounds(retirement, 0, 165, () => other),
+    "waiting",
+  );
+  assert.equal(
+    rounds(retirement, 180, 180, () => other),
+    "retiring",
+  );
+});
+
+test("a hole between two LISTs starts the wait again", () => {
+  const retirement = new CellRetirement(times);
+  rounds(retirement, 0, 165);
+  assert.equal(rounds(retirement, 225, 390), "waiting");
+  assert.equal(rounds(retirement, 405, 405), "retiring");
+});
