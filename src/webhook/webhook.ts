@@ -119,7 +119,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const cores = sources.map(({ core }) => core);
   const severalProtectors = new SeveralProtectors({ ...options, reservations, metrics });
   const heldReviews = new HeldReviews({ ...options, metrics });
-  const lostNodes = new LostNodes(options);
+  const lostNodes = new LostNodes({ ...options, replicas: options.coreUnavailable.replicas });
   const report = new DecisionReport({ ...options, metrics });
   const cells = new PodCells(options.cellLabel, options.allowedCells);
   const handler = new Handler({

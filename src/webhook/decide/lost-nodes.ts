@@ -2,8 +2,10 @@
  * Nodes whose objects are gone, and how long their pods have been kept from pod garbage collection
  * (docs/system-deletions.md#node-objects-that-are-gone). A node that died shortly before its object vanished leaves
  * pods that look Ready for ever: kubelet cannot say otherwise, and the node controller looks after no node without an
- * object. So the guard lets go of a node some time after the first refusal, which is time for a person to register a
- * living one again. Each replica knows of its own refusals only, and forgets them when it stops: late, never early.
+ * object. So the guard lets go of a node when it has been asked about, again and again, for some time, which is time for
+ * a person to register a living one again. Nobody asks about a node that is registered: so a pause in the questions ends
+ * that time, and the next loss begins it anew. Each replica knows of its own refusals only, and forgets them when it
+ * stops: late, never early.
  *
  * Whoever reaches the webhook can ask about a node whose object is there, long before it is lost. So the time of a node
  * begins for each address anew, unless client certificates tell who asks.
@@ -21,11 +23,11 @@ import { ageText } from "./refusals/silence-text.ts";
 const nodesMax = 5_000;
 
 /**
- * A node that nobody asks about for so long is registered again, or has no pods left; when it is lost another time, its
- * time starts again. The collector asks at least once a minute, and the API server asks any of the replicas: so one of
- * three is practically never left out for so long.
+ * For each replica. The collector asks at least once a minute, and the API server asks any of the replicas, so each is
+ * asked every so many minutes as there are replicas. One that is not asked for five times as long may take the node for
+ * registered again. By chance that happens to one of three once in 22 hours: its time is longer then.
  */
-const forgottenAfterMs = 30 * 60_000;
+const pauseMs = 5 * 60_000;
 
 interface LostNode {
   readonly sinceMs: MonotonicMs;
@@ -34,8 +36,10 @@ interface LostNode {
 }
 
 export interface LostNodesOptions {
-  /** --orphaned-pod-grace: since the first refusal. */
+  /** --orphaned-pod-grace: since the first refusal after the last pause. */
   readonly orphanedPodGraceMs: number;
+  /** Webhooks that share the questions. */
+  readonly replicas: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -72,7 +76,7 @@ export class LostNodes {
 
   #known(cellID: string, name: string, peer: string, nowMs: MonotonicMs): LostNode | undefined {
     const node = this.#nodes.get(peer)?.get(idOf(cellID, name));
-    return node !== undefined && nowMs - node.lastMs <= forgottenAfterMs ? node : undefined;
+    return node !== undefined && nowMs - node.lastMs <= pauseMs * this.#options.replicas ? node : undefined;
   }
 
   #first(cellID: string, name: string, peer: string, nowMs: MonotonicMs): LostNode {

@@ -273,9 +273,9 @@ export const rules: readonly Mutation[] = [
   },
   {
     name: "lost-nodes-are-remembered",
-    why: "a lost node that nobody asks about for half an hour has the whole grace again",
+    why: "a lost node that nobody asks about for five minutes a replica has the whole grace again",
     file: "webhook/decide/lost-nodes.ts",
-    find: `nowMs - node.lastMs <= forgottenAfterMs`,
+    find: `nowMs - node.lastMs <= pauseMs * this.#options.replicas`,
     replace: `nowMs - node.lastMs <= Infinity`,
   },
   {
