@@ -81,7 +81,7 @@ soak: dist/podseidon ## Two hours of a fleet in 15 minutes: nothing may grow, fa
 
 # The sources, as in all measurements, and not dist/podseidon.
 bench: export PODSEIDON_E2E_DEV := 1
-bench: $(SETUP) ## Measure speed, each figure beside what it is compared with
+bench: $(SETUP) ## Measure speed; BASE=COMMIT measures that commit and this one in turns, ONLY=hot,cell TURNS=5
 	$(call run,test/bench/main.ts)
 
 fmt: $(SETUP) ## Format all sources

@@ -3,14 +3,15 @@
  * JSON in test-results/bench.json. ONLY=<name>[,<name>] runs some of the measurements; PROFILE=1 leaves CPU profiles of
  * the webhooks over a real API server in test-results. Of `everyday`: LONG=1 adds the long rows, ROWS=drain runs those
  * with this text in their names instead, TURNS=1 runs each once instead of three times; the last two hold for `mass`,
- * too. Each row stands beside its ratio in baseline.json; BASELINE=1 makes what was measured the new one.
+ * too. BASE=<commit> measures that commit and this one in turns (TURNS=5) and prints a table of both (base/).
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { KubeAssetsError } from "../../scripts/kube-assets.ts";
-import { comparison, readBaseline, writeBaseline } from "./baseline.ts";
+import { CommitError } from "./base/commit.ts";
+import { measureInTurns } from "./base/turns.ts";
 import { measureBudgetSources } from "./budget-sources.ts";
 import { measureCell } from "./cell.ts";
 import { measureEveryday } from "./everyday/measure.ts";
@@ -32,11 +33,16 @@ import { measureWorkloads } from "./workloads.ts";
 
 type Say = (line: string) => void;
 
-const resultDirectory = fileURLToPath(new URL("../../test-results", import.meta.url));
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+const resultDirectory = path.join(repository, "test-results");
 const say: Say = (line) => console.error(`… ${line}`);
 
 /** Turns of each row of `everyday` and `mass`: the median of three is no outlier. */
 const turnsDefault = 3;
+/** Of two commits. What is worse by chance in five turns of five is one row of 32. */
+const turnsOfCommits = 5;
+/** What a note about a change shows. All measurements in turns would take a day. */
+const comparedDefault = "hot,reviews,cell,replicas,everyday";
 
 /** In the order of the table. Those of `overRealCore` and `inOwnClusters` need kube-apiserver and etcd. */
 const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
@@ -83,6 +89,17 @@ async function measureOverRealCore(names: readonly string[], print: (rows: reado
   }
 }
 
+async function compareWith(base: string): Promise<number> {
+  const { ONLY: only = comparedDefault, TURNS: turns = turnsOfCommits } = process.env;
+  try {
+    return (await measureInTurns({ repository, base, only, turns: Number(turns) }, say)) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof CommitError)) throw error;
+    console.log(`BASE=${base}: ${error.message}`);
+    return 1;
+  }
+}
+
 async function main(): Promise<number> {
   const names = [alone, overRealCore, inOwnClusters].flatMap((some) => Object.keys(some));
   const only = process.env["ONLY"]?.split(",") ?? names;
@@ -96,11 +113,10 @@ async function main(): Promise<number> {
   console.log(
     `${os.cpus()[0]?.model}, ${os.cpus().length} CPUs, Node ${process.version}, load before ${loadBefore.toFixed(1)}`,
   );
-  const baseline = readBaseline();
   const all: Row[] = [];
   const print = (rows: readonly Row[]): void => {
     all.push(...rows);
-    for (const row of rows) console.log(rowText(row, comparison(row, baseline)));
+    for (const row of rows) console.log(rowText(row));
     if (rows.length > 0) console.log(`    (load average of the last minute: ${(os.loadavg()[0] ?? 0).toFixed(1)})`);
   };
   for (const name of chosen) print((await alone[name]?.(say)) ?? []);
@@ -122,9 +138,9 @@ async function main(): Promise<number> {
   const machine = { node: process.version, cpus: os.cpus().length, cpu: os.cpus()[0]?.model, loadBefore };
   const result = { machine, rows: all, ...(leftOut !== undefined && { leftOut }) };
   writeFileSync(path.join(resultDirectory, "bench.json"), `${JSON.stringify(result, undefined, 2)}\n`);
-  if (process.env["BASELINE"] === "1") writeBaseline(all, `${new Date().toISOString().slice(0, 10)}, ${machine.cpu}`);
   return all.some(({ exceeded }) => exceeded !== undefined) ? 1 : 0;
 }
 
 // Connections that are kept alive must not keep the run alive.
-process.exit(await main());
+const base = process.env["BASE"];
+process.exit(base ? await compareWith(base) : await main());

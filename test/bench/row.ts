@@ -30,17 +30,12 @@ export function latencyText(latenciesMs: readonly number[]): string {
 
 const columns = 80;
 
-/** The row as lines of at most 80 characters. `baseline`: what it was before. */
-export function rowText(row: Row, baseline?: string): string {
+/** The row as lines of at most 80 characters. */
+export function rowText(row: Row): string {
   const { what, figure, comparedWith, ratio, goal, exceeded, besides = [] } = row;
   const digits = ratio < 10 ? 2 : 0;
   const verdict = goal === undefined ? "" : `, goal ${goal}: ${ratio >= goal ? "reached" : "MISSED"}`;
-  const lines = [
-    `${figure}; ${comparedWith}`,
-    `ratio ${ratio.toFixed(digits)}${verdict}`,
-    ...(baseline === undefined ? [] : [baseline]),
-    ...besides,
-  ];
+  const lines = [`${figure}; ${comparedWith}`, `ratio ${ratio.toFixed(digits)}${verdict}`, ...besides];
   if (exceeded !== undefined) lines.push(`FAILED: ${exceeded}`);
   const [head = "", ...rest] = wrap(what, columns - 2);
   return [
