@@ -9,6 +9,7 @@
 import { type ObjectKey } from "../api/object-key.ts";
 import { type FoundConditions } from "../api/v1alpha1/conditions.ts";
 import { finalizer } from "../api/v1alpha1/names.ts";
+import { neverHadFloor } from "../api/v1alpha1/pod-protector.ts";
 import { type Config } from "../config/config.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
@@ -98,19 +99,18 @@ export class Generator {
       namespace: config.stateNamespace,
       clock,
       logger,
+      protectors,
       failures: metrics.releaseListFailures,
       onWritten: (keys) => this.#addAll(keys),
       onRead: () => this.#addListed(),
     });
-    const isLetGo = this.#releases.isLetGo.bind(this.#releases);
     const known = deps.sources.refOf.bind(deps.sources);
-    this.#vanished = new VanishedProtectors({ protectors, sourceOf: known, isLetGo, clock, logger });
+    this.#vanished = new VanishedProtectors({ protectors, sourceOf: known, releases: this.#releases, clock, logger });
     const lookAtAll = (): void => this.#addAll(this.#allKeys());
     this.#crd = new ProtectorCrd({ core, namespace: config.coreNamespace, events, clock, logger, onBack: lookAtAll });
     this.#recreation = new Recreation({
       vanished: this.#vanished,
       lifecycle: this.#lifecycle,
-      releases: this.#releases,
       crd: this.#crd,
       events,
       logger,
@@ -344,7 +344,8 @@ export class Generator {
 
   /** The one place where a PodProtector is released. False: it waits for its entry in the list of releases. */
   async #release(stored: StoredProtector, ref: SourceRef, cause: string, signal: AbortSignal): Promise<boolean> {
-    if (!isFinished(stored) && !this.#releases.mayRelease(stored.uid, cause, stored.key)) return false;
+    const isListed = isFinished(stored) || neverHadFloor(stored.protector);
+    if (!isListed && !this.#releases.mayRelease(stored.uid, cause, stored.key)) return false;
     await this.#lifecycle.release(stored, ref.kind, cause, signal);
     return true;
   }

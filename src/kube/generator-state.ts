@@ -16,8 +16,13 @@ export const generatorStateName = "podseidon-generator-state";
 
 export const configMaps: Resource = { group: "", version: "v1", resource: "configmaps" };
 
-/** Key of the data: a JSON list of [digest of the UID, RFC 3339 time, cause]. */
+/**
+ * Key of the data: a JSON list of [digest of the UID, RFC 3339 time, cause, number, namespace]. Earlier releases read
+ * the first three, and write no others.
+ */
 export const releasedKey = "released";
+/** Key of the data: the highest number that was ever given, and the highest that had to leave the list, "12-3". */
+export const numbersKey = "released-numbers";
 
 /** Before a UID in a key of the data that a person adds to let a vanished PodProtector go. The value is for people. */
 const byHandPrefix = "uid.";
@@ -34,6 +39,18 @@ export interface Release {
   readonly releasedAt: EpochMicros;
   /** For people, and what mass changes are counted by. */
   readonly cause: string;
+  /** Running, in the order of the releases; 0 = an earlier release of the generator has written it. */
+  readonly number: number;
+  /** Of the PodProtector; empty = an earlier release of the generator has written it. */
+  readonly namespace: string;
+}
+
+/** How far the list of releases goes. Whoever has read it up to a number knows by these whether it has missed some. */
+export interface ReleaseNumbers {
+  /** The highest that was given. */
+  readonly newest: number;
+  /** The highest that had to leave the list to make room. */
+  readonly dropped: number;
 }
 
 export interface GeneratorState {
@@ -43,6 +60,7 @@ export interface GeneratorState {
   readonly data: Readonly<Record<string, string>>;
   /** In the order in which they are kept. */
   readonly releases: readonly Release[];
+  readonly numbers: ReleaseNumbers;
   /** Of `releases`: all that a wiped core has lost are looked up at once, each among thousands. */
   readonly releasedDigests: ReadonlySet<string>;
 }
@@ -88,6 +106,7 @@ export function decodeGeneratorState(raw: unknown): GeneratorState {
     annotations: textsOf(annotations),
     data: texts,
     releases,
+    numbers: decodeNumbers(texts[numbersKey] ?? ""),
     releasedDigests: new Set(releases.map(({ digest }) => digest)),
   };
 }
@@ -97,9 +116,22 @@ export function isLetGo(state: GeneratorState, uid: string): boolean {
   return Object.hasOwn(state.data, byHandKeyOf(uid)) || state.releasedDigests.has(digestOfUID(uid));
 }
 
-/** The value of `releasedKey`. */
-export function encodeReleases(releases: readonly Release[]): string {
-  return JSON.stringify(releases.map(({ digest, releasedAt, cause }) => [digest, formatMicroTime(releasedAt), cause]));
+/** What is stored of the list. */
+export function encodeReleases(
+  releases: readonly Release[],
+  { newest, dropped }: ReleaseNumbers,
+): Record<typeof releasedKey | typeof numbersKey, string> {
+  const list = releases.map((release) => {
+    const { digest, releasedAt, cause, number, namespace } = release;
+    return [digest, formatMicroTime(releasedAt), cause, number, namespace];
+  });
+  return { [releasedKey]: JSON.stringify(list), [numbersKey]: `${newest}-${dropped}` };
+}
+
+/** What is not understood has given no numbers, so nobody has missed any. */
+function decodeNumbers(text: string): ReleaseNumbers {
+  const [, newest = "0", dropped = "0"] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? [];
+  return { newest: Number(newest), dropped: Number(dropped) };
 }
 
 function decodeReleases(text: string): Release[] {
@@ -110,12 +142,15 @@ function decodeReleases(text: string): Release[] {
     return [];
   }
   return asList(parsed).flatMap((entry) => {
-    const [digest, time, cause] = asList(entry);
+    const [digest, time, cause, number, namespace] = asList(entry);
     const releasedAt = parseTime(time);
     if (typeof digest !== "string" || releasedAt === undefined) return [];
-    return [{ digest, releasedAt, cause: typeof cause === "string" ? cause : "" }];
+    return [{ digest, releasedAt, cause: textOf(cause), number: numberOf(number), namespace: textOf(namespace) }];
   });
 }
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+const numberOf = (value: unknown): number => (Number.isSafeInteger(value) ? (value as number) : 0);
 
 function textsOf(value: unknown): Record<string, string> {
   const entries = Object.entries(asObject(value) ?? {}).filter((entry): entry is [string, string] => {

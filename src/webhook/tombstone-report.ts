@@ -77,7 +77,7 @@ export class TombstoneReport implements Pick<TombstonesOptions, "onRaised" | "on
 
 /** Nobody has asked for it. */
 function isByTime(why: GoneReason): boolean {
-  return why === "expired" || why === "absent-for-long";
+  return why === "expired" || why === "absent-for-long" || why === "perhaps-released";
 }
 
 function textOf(why: GoneReason): string {
@@ -92,6 +92,10 @@ function textOf(why: GoneReason): string {
       return "it was deleted";
     case "absent-for-long":
       return "its generator marks no releases, and has not made it again for an hour";
+    case "perhaps-released":
+      return "more were released than the list of releases holds, and it was not made again for an hour";
+    case "without-floor":
+      return "it never had a floor";
     case "expired":
       return "--webhook-tombstone-ttl is over";
     default:

@@ -42,6 +42,11 @@ export interface ObjectMeta {
   readonly ownerReferences?: readonly OwnerReference[];
 }
 
+/** Its spec was never changed, and asks for nothing: whether it is there makes no difference to anybody. */
+export function neverHadFloor({ metadata, spec }: Pick<PodProtector, "metadata" | "spec">): boolean {
+  return metadata.generation === 1 && spec.minAvailable === 0;
+}
+
 /** Per-object override of three flags; an absent field means the flag's value. */
 export interface AdmissionHistoryConfig {
   /** Most unsettled admissions over all cells; 0 = unlimited. */

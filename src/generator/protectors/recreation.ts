@@ -13,7 +13,6 @@ import { type Logger } from "../../util/logger.ts";
 import { type Later } from "../paced-queue.ts";
 import { type ProtectorCrd } from "./protector-crd.ts";
 import { type ProtectorLifecycle } from "./protector-lifecycle.ts";
-import { type ReleaseList } from "./releases.ts";
 import { type WantedProtector } from "../sources/source-plan.ts";
 import { type Vanished, type VanishedProtectors } from "./vanished-protectors.ts";
 
@@ -26,7 +25,6 @@ const stuckEveryMs = 600_000;
 export interface RecreationOptions {
   readonly vanished: VanishedProtectors;
   readonly lifecycle: Pick<ProtectorLifecycle, "create" | "recreate">;
-  readonly releases: Pick<ReleaseList, "isLetGo">;
   readonly crd: Pick<ProtectorCrd, "hasTaken">;
   readonly events: Pick<EventRecorder, "record">;
   readonly logger: Logger;
@@ -68,13 +66,13 @@ export class Recreation {
 
   /** The source is gone too, and the name is free. Rejects with a KubeError. */
   async recreate(lost: Vanished, signal: AbortSignal): Promise<Later | void> {
-    const { vanished, lifecycle, releases, crd } = this.#options;
-    const { stored, source, sinceMs } = lost;
-    const { key, uid, protector } = stored;
+    const { vanished, lifecycle, crd } = this.#options;
+    const { stored, source } = lost;
+    const { key, protector } = stored;
     const { namespace } = protector.metadata;
     // A person who deletes a dangling one, and takes its finalizer off, wants it gone.
     const isByHand = isTerminatingDangling(protector) && !(await crd.hasTaken(protector.metadata, signal));
-    if (isByHand || (await releases.isLetGo(uid, sinceMs, signal))) {
+    if (isByHand || (await vanished.fateOf(lost, signal)) !== "lost") {
       vanished.forget(key);
       return;
     }

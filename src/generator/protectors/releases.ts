@@ -5,9 +5,10 @@
  * - A release is in the list before the object is marked. It leaves the list before its object is kept after all.
  * - Nobody waits in a worker: whoever may not go on yet is woken when the list is written, all of them together.
  * - What lasts does not block releases for ever: without the right, or without the namespace, they go on unlisted.
+ * - No clock decides what is remembered: the newest are, and running numbers tell whoever was away that more came.
  */
 import { fieldsOf } from "../../api/json.ts";
-import { type ObjectKey } from "../../api/object-key.ts";
+import { type ObjectKey, partsOf } from "../../api/object-key.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import {
   configMaps,
@@ -17,24 +18,31 @@ import {
   isLetGo,
   readGeneratorState,
   type Release,
-  releasedKey,
+  type ReleaseNumbers,
 } from "../../kube/generator-state.ts";
 import { asKubeError, isKubeError, type KubeClient, KubeError, resourcePath } from "../../kube/kube-client.ts";
-import { type Clock, later, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { type Informer } from "../../kube/informer.ts";
+import { MissedReleases, readListEveryMs } from "../../kube/missed-releases.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { linkedAbort } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Counter } from "../../util/metrics.ts";
 
-/** Of the list. With the longest causes it has 700 kB; a ConfigMap may have 1 MiB. */
+/** Of the list, the newest. With the longest namespaces it has 700 kB; a ConfigMap may have 1 MiB. */
 const releasesMax = 5_000;
-/** An entry lives so long: whoever lost its watch knows of the loss within minutes, and reads the list then. */
-const keptMicros = 3_600_000_000;
-/** A release that begins so long after its entry was written gets a new one, or it could outlive it. */
-const freshMicros = keptMicros / 2;
+/** Of one namespace, or a team that makes and deletes thousands of small workloads pushes out everybody's. */
+const releasesOfNamespaceMax = releasesMax / 2;
+/** In one write. So what is written stays for some more writes, and its object can be marked meanwhile. */
+const addedMax = 1_000;
+/** A release that begins when so many have come after its entry gets a new one, or it could outlive it. */
+const freshMax = 1_000;
+/** Entries with a cause, the newest: mass changes count fewer, and people read fewer. */
+const causesMax = 500;
 const causeLengthMax = 80;
 /** Between two writes: what a mass deletion releases is written together. */
 const everyMs = 1_000;
-/** While the core does not take the list, or it is full. */
+/** While the core does not take the list. */
 const backoffMaxMs = 30_000;
 /** A core that refuses nothing but this list for so long has something against it that will last. */
 const heldMsMax = 600_000;
@@ -63,6 +71,8 @@ export interface ReleaseListOptions {
   readonly namespace: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Of the core; whether it is current. */
+  readonly protectors: Pick<Informer<StoredProtector>, "lastError" | "isCatchingUp" | "stalenessMs">;
   /** Reads and writes of the list that failed, by `error`. */
   readonly failures: Counter;
   /** These may go on. */
@@ -82,12 +92,13 @@ export class ReleaseList {
   /** Certainly not in the list a moment ago, the oldest first. */
   readonly #cleared = new Map<string, MonotonicMs>();
   /** Released by this process without an entry, the oldest first. */
-  readonly #unlisted = new Map<string, MonotonicMs>();
+  readonly #unlisted = new Set<string>();
   #lastRead: { readonly state: GeneratorState; readonly atMs: MonotonicMs } | undefined;
   /** Of the ConfigMap, as this process has read or written it last. */
   #version: string | undefined;
+  #newest = 0;
+  readonly #missed: MissedReleases;
   #failuresInARow = 0;
-  #isFull = false;
   /** What the log has said since the last success. */
   #told: "goes on" | "holds back" | undefined;
   /** Ends the pause of an idle leader. */
@@ -95,6 +106,7 @@ export class ReleaseList {
 
   constructor(options: ReleaseListOptions) {
     this.#options = options;
+    this.#missed = new MissedReleases(options.protectors);
   }
 
   /** Releases that wait for their entry, for gauges. */
@@ -136,20 +148,28 @@ export class ReleaseList {
 
   /**
    * Whether the PodProtector of that UID, which was found absent at `sinceMs`, was released or let go by hand, by the
-   * list as it is now. Who may not read the list does not know of any. Throws KubeError.
+   * list as it is now; "unknown" when it may have left the list before this process saw it. Who may not read the list
+   * does not know of any. Throws KubeError.
    */
-  async isLetGo(uid: string, sinceMs: MonotonicMs, signal: AbortSignal): Promise<boolean> {
-    if (this.#unlisted.has(digestOfUID(uid))) return true;
+  async fateOf(uid: string, sinceMs: MonotonicMs, signal: AbortSignal): Promise<"let-go" | "unknown" | "lost"> {
+    if (this.#unlisted.has(digestOfUID(uid))) return "let-go";
     const nowMs = this.#options.clock.monotonicMs();
     const known = this.#lastRead;
-    if (known !== undefined && known.atMs >= sinceMs && later(known.atMs, reusedMs) > nowMs)
-      return isLetGo(known.state, uid);
+    const isKnown = known !== undefined && known.atMs >= sinceMs && later(known.atMs, reusedMs) > nowMs;
     try {
-      return isLetGo(await this.#read(signal), uid);
+      if (isLetGo(isKnown ? known.state : await this.#read(signal), uid)) return "let-go";
     } catch (error) {
-      if (isKubeError(error, "forbidden")) return false;
+      if (isKubeError(error, "forbidden")) return "lost";
       throw error;
     }
+    return this.#missed.mayHaveMissed(sinceMs) ? "unknown" : "lost";
+  }
+
+  /** Reads the list when it was not read for minutes, so that it is known how far it goes. Throws KubeError. */
+  async keepUp(signal: AbortSignal): Promise<void> {
+    const known = this.#lastRead;
+    if (known === undefined || later(known.atMs, readListEveryMs) <= this.#options.clock.monotonicMs())
+      await this.#read(signal);
   }
 
   /** Writes the list until the signal aborts. Never rejects for operating errors. */
@@ -157,7 +177,7 @@ export class ReleaseList {
     const { clock } = this.#options;
     while (!signal.aborted) {
       await this.#write(signal);
-      const pauseMs = this.#isFull ? backoffMaxMs : everyMs * 2 ** Math.max(0, this.#failuresInARow - 1);
+      const pauseMs = everyMs * 2 ** Math.max(0, this.#failuresInARow - 1);
       await sleep(clock, Math.min(backoffMaxMs, pauseMs), signal);
       await this.#idle(signal);
     }
@@ -184,7 +204,9 @@ export class ReleaseList {
   async #read(signal: AbortSignal): Promise<GeneratorState> {
     const { core, namespace, clock } = this.#options;
     const atMs = clock.monotonicMs();
+    const wasCurrent = this.#missed.isCurrent();
     const state = await readGeneratorState(core, namespace, { timeoutMs, signal });
+    this.#missed.read(state.numbers, atMs, wasCurrent);
     this.#lastRead = { state, atMs };
     return state;
   }
@@ -196,9 +218,12 @@ export class ReleaseList {
     this.#inFlight = new Set([...additions.keys(), ...removals.keys()]);
     try {
       const state = await this.#read(signal);
-      const { releases, taken } = this.#merged(state.releases, additions, removals);
+      const { releases, numbers, taken } = merged(state, additions, removals, this.#options.clock.epochMicros());
       const isChanged = taken.size > 0 || state.releases.some(({ digest }) => removals.has(digest));
-      const version = isChanged ? await this.#store(state, releases, signal) : state.resourceVersion;
+      const version = isChanged
+        ? await this.#store(state, encodeReleases(releases, numbers), signal)
+        : state.resourceVersion;
+      this.#newest = numbers.newest;
       this.#failuresInARow = 0;
       this.#told = undefined;
       this.#stored(releases, [...taken, ...removals]);
@@ -212,27 +237,9 @@ export class ReleaseList {
     }
   }
 
-  /** The list without what is too old or taken back, with as many of the additions as fit. */
-  #merged(
-    known: readonly Release[],
-    additions: ReadonlyMap<string, Waiting>,
-    removals: ReadonlyMap<string, Waiting>,
-  ): { readonly releases: readonly Release[]; readonly taken: ReadonlyMap<string, Waiting> } {
-    const now = this.#options.clock.epochMicros();
-    const kept = known.filter(
-      ({ digest, releasedAt }) =>
-        Math.abs(now - releasedAt) <= keptMicros && !removals.has(digest) && !additions.has(digest),
-    );
-    const taken = new Map([...additions].slice(0, Math.max(0, releasesMax - kept.length)));
-    const added = [...taken].map(([digest, { cause }]) => ({ digest, releasedAt: now, cause: shortened(cause) }));
-    this.#tellWhetherFull(additions.size - taken.size);
-    return { releases: [...kept, ...added], taken };
-  }
-
   /** Resolves to the version that was written, if the answer tells. */
-  async #store(state: GeneratorState, releases: readonly Release[], signal: AbortSignal): Promise<string | undefined> {
+  async #store(state: GeneratorState, data: GeneratorState["data"], signal: AbortSignal): Promise<string | undefined> {
     const { core, namespace } = this.#options;
-    const data = { [releasedKey]: encodeReleases(releases) };
     const limits = { timeoutMs, signal };
     if (state.resourceVersion === undefined) {
       const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: generatorStateName, namespace }, data };
@@ -287,34 +294,58 @@ export class ReleaseList {
       logger.warn(`Cannot keep the list of releases, ${text}`, { configMap: generatorStateName, err });
     }
     this.#told = told;
-    for (const [digest] of unlisted) this.#unlisted.set(digest, nowMs);
-    this.#forgetUnlisted(nowMs);
+    for (const [digest] of unlisted) this.#unlisted.add(digest);
+    for (const digest of this.#unlisted.keys()) if (this.#unlisted.size > releasesMax) this.#unlisted.delete(digest);
     const gone = new Set(stillListed.map(([digest]) => digest));
     this.#entries = new Map([...this.#entries].filter(([digest]) => !gone.has(digest)));
     this.#letGoOn([...unlisted, ...stillListed]);
   }
 
-  #forgetUnlisted(nowMs: MonotonicMs): void {
-    for (const [digest, atMs] of this.#unlisted) {
-      const isOld = later(atMs, keptMicros / 1_000) <= nowMs;
-      if (!isOld && this.#unlisted.size <= releasesMax) return;
-      this.#unlisted.delete(digest);
-    }
-  }
-
   #isFresh(digest: string): boolean {
     const entry = this.#entries.get(digest);
-    return entry !== undefined && Math.abs(this.#options.clock.epochMicros() - entry.releasedAt) <= freshMicros;
+    return entry !== undefined && entry.number > this.#newest - freshMax;
   }
+}
 
-  #tellWhetherFull(left: number): void {
-    if (left > 0 && !this.#isFull) {
-      this.#options.logger.warn("The list of releases is full, more releases wait until entries are an hour old", {
-        releases: left,
-      });
+/** The list without what is taken back, with as many of the additions as one write takes, and the newest of all. */
+function merged(
+  state: GeneratorState,
+  additions: ReadonlyMap<string, Waiting>,
+  removals: ReadonlyMap<string, Waiting>,
+  releasedAt: EpochMicros,
+): {
+  readonly releases: readonly Release[];
+  readonly numbers: ReleaseNumbers;
+  readonly taken: ReadonlyMap<string, Waiting>;
+} {
+  const taken = new Map([...additions].slice(0, addedMax));
+  const kept = state.releases.filter(({ digest }) => !removals.has(digest) && !taken.has(digest));
+  let { newest } = state.numbers;
+  const added = [...taken].map(([digest, { key, cause }]): Release => {
+    newest += 1;
+    return { digest, releasedAt, cause: shortened(cause), number: newest, namespace: partsOf(key).namespace };
+  });
+  const { releases, dropped } = withRoom([...kept, ...added]);
+  return { releases, numbers: { newest, dropped: Math.max(state.numbers.dropped, dropped) }, taken };
+}
+
+/** The newest of these, and the highest number of the others; only the very newest have a cause. */
+function withRoom(all: readonly Release[]): { readonly releases: readonly Release[]; readonly dropped: number } {
+  const perNamespace = new Map<string, number>();
+  const releases: Release[] = [];
+  let dropped = 0;
+  for (const release of all.toReversed()) {
+    const { namespace, number } = release;
+    const ofNamespace = (perNamespace.get(namespace) ?? 0) + 1;
+    const isTooMany = namespace !== "" && ofNamespace > releasesOfNamespaceMax;
+    if (isTooMany || releases.length >= releasesMax) {
+      dropped = Math.max(dropped, number);
+      continue;
     }
-    this.#isFull = left > 0;
+    perNamespace.set(namespace, ofNamespace);
+    releases.push(releases.length < causesMax ? release : { ...release, cause: "" });
   }
+  return { releases: releases.reverse(), dropped };
 }
 
 /** What needs one byte in the ConfigMap: the list is a text within a text. */

@@ -5,21 +5,19 @@
  */
 import { type ObjectKey, partsOf } from "../../api/object-key.ts";
 import { annotations, finalizer } from "../../api/v1alpha1/names.ts";
-import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { neverHadFloor, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { isKubeError } from "../../kube/kube-client.ts";
 import { type Informer, type InformerEvent } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type SourceRef } from "../../sources/source.ts";
+import { type ReleaseList } from "./releases.ts";
 import { type Clock, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { Turns } from "../../util/turns.ts";
 
 /** Ten times the largest core that we know of. Each takes as much memory as it took in the cache before. */
 const vanishedMax = 100_000;
-/**
- * Between two looks at what still cannot be made again. Far below the hour for which a release stays in the list, so
- * that a standby learns of the releases whose marks it has missed.
- */
+/** Between two looks at what still cannot be made again. */
 const lookEveryMs = 15_000;
 
 /** Namespaces in a look. Three requests each: a core that has lost a thousand is asked 20 times a second. */
@@ -36,8 +34,7 @@ export interface VanishedProtectorsOptions {
   readonly protectors: Informer<StoredProtector>;
   /** The source that a PodProtector was generated for, if this generator works for its kind. */
   readonly sourceOf: (protector: PodProtector) => SourceRef | undefined;
-  /** As ReleaseList.isLetGo. */
-  readonly isLetGo: (uid: string, sinceMs: MonotonicMs, signal: AbortSignal) => Promise<boolean>;
+  readonly releases: Pick<ReleaseList, "fateOf" | "keepUp">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -79,27 +76,40 @@ export class VanishedProtectors {
   }
 
   /**
-   * Looks now and then at what is still absent, until the signal aborts: forgets what was let go, and then calls
-   * `onLook` with one of each namespace, to be tried again; if these are many, they take turns.
+   * Looks now and then at what is still absent, until the signal aborts: forgets what was let go, or may have been
+   * unseen, and then calls `onLook` with one of each namespace, to be tried again; if these are many, they take turns.
    */
   async observe(onLook: (vanished: readonly Vanished[]) => void, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
     while (!signal.aborted) {
       await sleep(clock, lookEveryMs, signal);
-      if (this.#vanished.size === 0 || signal.aborted) continue;
+      if (signal.aborted) return;
       try {
+        await this.#options.releases.keepUp(signal);
         await this.#forgetLetGo(signal);
       } catch (err) {
         if (!isKubeError(err)) throw err;
         logger.verbose(2, "Cannot read the list of releases, trying again", { err });
       }
-      onLook(this.#oneOfSomeNamespaces());
+      if (this.#vanished.size > 0) onLook(this.#oneOfSomeNamespaces());
     }
   }
 
   async #forgetLetGo(signal: AbortSignal): Promise<void> {
-    for (const [key, { stored, sinceMs }] of this.#vanished)
-      if (await this.#options.isLetGo(stored.uid, sinceMs, signal)) this.#vanished.delete(key);
+    for (const one of this.#vanished.values())
+      if ((await this.fateOf(one, signal)) !== "lost") this.forget(one.stored.key);
+  }
+
+  /** As ReleaseList.fateOf. What may have been released is not made again, which a line of the log says. */
+  async fateOf({ stored, sinceMs }: Vanished, signal: AbortSignal): ReturnType<ReleaseList["fateOf"]> {
+    const { releases, logger } = this.#options;
+    const fate = await releases.fateOf(stored.uid, sinceMs, signal);
+    if (fate === "unknown")
+      logger.warn(
+        "A PodProtector is gone, and more were released than the list holds while the core was out of reach: not made again",
+        { podProtector: stored.key },
+      );
+    return fate;
   }
 
   #oneOfSomeNamespaces(): readonly Vanished[] {
@@ -134,9 +144,9 @@ export class VanishedProtectors {
   }
 }
 
-/** Whether this generator keeps it, so that its absence alone means nothing. */
-function isOurs({ metadata }: PodProtector): boolean {
-  return metadata.annotations?.[annotations.generated] !== undefined;
+/** Whether this generator keeps it, so that its absence alone means nothing. Without a floor it is not missed. */
+function isOurs(protector: PodProtector): boolean {
+  return protector.metadata.annotations?.[annotations.generated] !== undefined && !neverHadFloor(protector);
 }
 
 /** If its source is gone too, it is to be deleted: a generator has begun that, or a person asks for it. */

@@ -5,6 +5,8 @@
  * | anything                                          | when it was marked as released, or is let go by list or hand |
  * | anything                                          | after --webhook-tombstone-ttl                                |
  * | ours, dangling, with a deletionTimestamp          | unless the CRD is being deleted, or is another one           |
+ * | it never had a floor                              | always                                                       |
+ * | ours, more were released than the list holds      | after an hour                                                |
  * | ours                                              | not by absence, a DELETED event, or the loss of the CRD      |
  * | not ours, a DELETED event was seen                | unless the CRD is being deleted, or is another one           |
  * | an original generator's, absent after a list      | after an hour                                                |
@@ -28,12 +30,14 @@ export interface Marks {
   readonly isTerminating: boolean;
   /** By the generator's word, its source has vanished. */
   readonly isDangling: boolean;
+  /** It protected nothing at any time. */
+  readonly neverHadFloor: boolean;
 }
 
 /** Of an object as it came, valid or not. Never throws. */
 export function marksOf(raw: unknown): Marks {
-  const { metadata, status } = fieldsOf(raw);
-  const { annotations: noted, labels, finalizers, deletionTimestamp } = fieldsOf(metadata);
+  const { metadata, spec, status } = fieldsOf(raw);
+  const { annotations: noted, labels, finalizers, deletionTimestamp, generation } = fieldsOf(metadata);
   const dangling: ConditionType = "Dangling";
   return {
     maker: makerOf(fieldsOf(noted), fieldsOf(labels), asList(finalizers)),
@@ -42,6 +46,7 @@ export function marksOf(raw: unknown): Marks {
     isDangling: asList(fieldsOf(status)["conditions"])
       .map(fieldsOf)
       .some(({ type, status: holds }) => type === dangling && holds === "True"),
+    neverHadFloor: generation === 1 && fieldsOf(spec)["minAvailable"] === 0,
   };
 }
 
@@ -59,6 +64,8 @@ export interface Evidence {
   readonly goneForMs: number;
   /** Its UID is in the generator's list of releases, or a person let it go. */
   readonly isLetGo: boolean;
+  /** It is not in the list, but may have left it before this process read it (kube/missed-releases.ts). */
+  readonly mayHaveBeenReleased: boolean;
   /** The CRD, read after the deletion was seen; undefined = not read yet. */
   readonly definition: ReadDefinition | undefined;
   /** UID of the CRD before that; undefined = it was never read. */
@@ -73,6 +80,9 @@ export type GoneReason =
   | "deleted"
   /** Nobody saw its deletion, but the original generator marks nothing. */
   | "absent-for-long"
+  /** Nobody saw its release, but not all were seen, and it was not made again. */
+  | "perhaps-released"
+  | "without-floor"
   /** --webhook-tombstone-ttl is over. */
   | "expired";
 
@@ -82,25 +92,27 @@ export type Fate =
   | { readonly kind: "tombstone"; readonly awaitsDefinition: boolean };
 
 /**
- * An original generator deletes without a mark, so what it made may be gone for good. An hour is enough for a person to
- * see what a restore or a lost etcd has done, and to make it again.
+ * What an original generator made may be gone for good, as it deletes without a mark, and so may what was released
+ * beyond the list. An hour is enough for a person to see what a restore or a lost etcd has done, and to make it again.
  */
-const originalGraceMs = 3_600_000;
+const unknownGraceMs = 3_600_000;
 
 const remains: Fate = { kind: "tombstone", awaitsDefinition: false };
 
 /** @param ttlMs of tombstones; 0 = for ever */
 export function fateOf(last: Marks, evidence: Evidence, ttlMs: number): Fate {
-  const { goneForMs, isLetGo, isDeletionSeen } = evidence;
+  const { goneForMs, isLetGo, isDeletionSeen, mayHaveBeenReleased } = evidence;
   if (last.isReleased) return { kind: "gone", why: "released" };
+  if (last.neverHadFloor) return { kind: "gone", why: "without-floor" };
   if (isLetGo) return { kind: "gone", why: "let-go" };
   if (ttlMs > 0 && goneForMs >= ttlMs) return { kind: "gone", why: "expired" };
   switch (last.maker) {
     case "generator":
+      if (mayHaveBeenReleased && goneForMs >= unknownGraceMs) return { kind: "gone", why: "perhaps-released" };
       return last.isDangling && last.isTerminating ? afterDeletion(evidence, "deleted-while-dangling") : remains;
     case "original-generator":
       if (isDeletionSeen) return afterDeletion(evidence);
-      return goneForMs >= originalGraceMs ? { kind: "gone", why: "absent-for-long" } : remains;
+      return goneForMs >= unknownGraceMs ? { kind: "gone", why: "absent-for-long" } : remains;
     case "person":
       return isDeletionSeen ? afterDeletion(evidence) : remains;
     default:

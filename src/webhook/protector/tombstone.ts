@@ -6,6 +6,8 @@ import { type Marks } from "./departure.ts";
 export interface Tombstone {
   readonly uid: string;
   readonly maker: Marks["maker"];
+  /** Its release may have left the list of releases unseen. */
+  mayHaveBeenReleased?: boolean;
   /** When this replica noticed. */
   readonly sinceMs: MonotonicMs;
   readonly since: EpochMicros;

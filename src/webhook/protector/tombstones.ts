@@ -1,11 +1,13 @@
 /**
  * The PodProtectors of one core that are gone without having been let go (docs/webhook.md#tombstones). They stay in
  * force from memory until departure.ts says that they are really gone, or they are made again. What is needed to know
- * that is read live, once for all that are missing, and again every few seconds while any is.
+ * that is read live, once for all that are missing, and again every few seconds while any is. The list of releases is
+ * read every few minutes even when none is, so that it is known whether some were missed.
  */
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type GeneratorState, isLetGo, readGeneratorState } from "../../kube/generator-state.ts";
 import { asKubeError, type KubeError } from "../../kube/kube-client.ts";
+import { MissedReleases, readListEveryMs } from "../../kube/missed-releases.ts";
 import { type ReadDefinition } from "../../kube/protector-definition.ts";
 import { type Clock, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { type Core } from "./core.ts";
@@ -58,6 +60,7 @@ export class Tombstones {
   /** The last one of each name: no more than PodProtectors were there. */
   readonly #entries = new Map<ObjectKey, Entry>();
   readonly #closed = new AbortController();
+  readonly #missed: MissedReleases;
   #timer: Timer | undefined;
   #isLooking = false;
   /** Something is to be read that the look under way does not know of. */
@@ -68,6 +71,7 @@ export class Tombstones {
 
   constructor(options: TombstonesOptions) {
     this.#options = options;
+    this.#missed = new MissedReleases(options.core.informer);
   }
 
   /** Those that nothing has replaced under its name. */
@@ -83,7 +87,7 @@ export class Tombstones {
    */
   add(protector: Protector, uid: string, last: Marks, isDeletionSeen: boolean): boolean {
     const { clock, stateNamespace, core } = this.#options;
-    const tombstone = {
+    const tombstone: Tombstone = {
       uid,
       maker: last.maker,
       sinceMs: clock.monotonicMs(),
@@ -155,7 +159,7 @@ export class Tombstones {
     const asked = [...this.#entries.values()];
     const awaiting = asked.filter((entry) => awaitsDefinition(this.#fateOf(entry)));
     const [state, read] = await Promise.all([
-      asked.length === 0 ? undefined : this.#readState(),
+      this.#readState(),
       definition.isDue || awaiting.length > 0 ? this.#readDefinition() : undefined,
     ]);
     this.#isLooking = false;
@@ -163,19 +167,25 @@ export class Tombstones {
     if (read !== undefined) for (const entry of awaiting) entry.definition = read;
     for (const entry of asked) {
       entry.isLetGo ||= state !== undefined && isLetGo(state, entry.tombstone.uid);
+      entry.tombstone.mayHaveBeenReleased ||= this.#missed.mayHaveMissed(entry.tombstone.sinceMs);
       this.#decide(entry);
     }
     this.#failures = this.#hasFailed ? this.#failures + 1 : 0;
     if (this.#isWanted) return this.#lookAfter(0);
     if (this.#failures > 0) return this.#lookAfter(Math.min(lookIntervalMs, retryMs * 2 ** (this.#failures - 1)));
-    if (this.#entries.size > 0 || this.#options.core.definition.isDue) this.#lookAfter(lookIntervalMs);
+    const isBusy = this.#entries.size > 0 || this.#options.core.definition.isDue;
+    this.#lookAfter(isBusy ? lookIntervalMs : readListEveryMs);
   }
 
   async #readState(): Promise<GeneratorState | undefined> {
-    const { core, stateNamespace } = this.#options;
+    const { core, stateNamespace, clock } = this.#options;
     const { signal } = this.#closed;
+    const sentAtMs = clock.monotonicMs();
+    const wasCurrent = this.#missed.isCurrent();
     try {
-      return await readGeneratorState(core.client, stateNamespace, { timeoutMs, signal });
+      const state = await readGeneratorState(core.client, stateNamespace, { timeoutMs, signal });
+      this.#missed.read(state.numbers, sentAtMs, wasCurrent);
+      return state;
     } catch (thrown) {
       this.#unread("configmaps", asKubeError(thrown));
       return undefined;
@@ -198,7 +208,9 @@ export class Tombstones {
   #fateOf({ last, tombstone, isDeletionSeen, isLetGo: letGo, definition, definitionUID }: Entry): Fate {
     const { clock, ttlMs } = this.#options;
     const goneForMs = clock.monotonicMs() - tombstone.sinceMs;
-    return fateOf(last, { isDeletionSeen, goneForMs, isLetGo: letGo, definition, definitionUID }, ttlMs);
+    const { mayHaveBeenReleased = false } = tombstone;
+    const evidence = { isDeletionSeen, goneForMs, isLetGo: letGo, mayHaveBeenReleased, definition, definitionUID };
+    return fateOf(last, evidence, ttlMs);
   }
 
   #decide(entry: Entry): void {

@@ -1,7 +1,7 @@
 /** How PodProtectors come to vanish: what a generator notes of them, and what becomes of their CRD. */
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { annotations, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
-import { encodeReleases, generatorStateName, type Release, releasedKey } from "../../../src/kube/generator-state.ts";
+import { encodeReleases, generatorStateName, type Release } from "../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources, permissivePodProtectorCrd } from "../../double/index.ts";
 import { namespace } from "../clusters/namespaces.ts";
@@ -46,27 +46,32 @@ function meddledWith(stage: Stage, args: Arguments): string {
   return name;
 }
 
-/** releases N: the generator's list of releases has so many entries, of a moment ago; 0: a person deletes it. */
+/**
+ * releases N [dropped=M]: the generator's list of releases has so many entries, of a moment ago, and as many have left
+ * it before; 0: a person deletes it.
+ */
 export const fillReleases: Run = async (stage, args) => {
   const { engine } = stage.core.server;
   const { configMaps } = builtInResources;
   const count = Number(args.word("how many"));
+  const dropped = args.number("dropped", 0);
   if (engine.find(configMaps, stateNamespace, generatorStateName) !== undefined)
     await stage.during(engine.delete(configMaps, stateNamespace, generatorStateName));
   if (count === 0) return;
   const releasedAt = engine.clock.epochMicros();
   const releases = Array.from({ length: count }, (_, index): Release => {
-    return { digest: digestOfUID(`another ${index}`), releasedAt, cause: "deleted" };
+    const digest = digestOfUID(`another ${index}`);
+    return { digest, releasedAt, cause: "deleted", number: dropped + index + 1, namespace: `shop-${index % 7}` };
   });
-  await stage.during(createState(stage, encodeReleases(releases)));
+  await stage.during(createState(stage, encodeReleases(releases, { newest: dropped + count, dropped })));
 };
 
-function createState(stage: Stage, releases: string): Promise<unknown> {
+function createState(stage: Stage, data: ReturnType<typeof encodeReleases>): Promise<unknown> {
   return stage.core.server.engine.create(builtInResources.configMaps, stateNamespace, {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: generatorStateName },
-    data: { [releasedKey]: releases },
+    data,
   });
 }
 
@@ -74,8 +79,8 @@ function createState(stage: Stage, releases: string): Promise<unknown> {
 export const letGo: Run = async (stage, args) => {
   const { engine } = stage.core.server;
   const uid = engine.find(stage.core.protectors, namespace, args.word("the name"))?.metadata.uid ?? "";
-  const released = encodeReleases([{ digest: digestOfUID(uid), releasedAt: 0 as EpochMicros, cause: "deleted" }]);
-  await stage.during(createState(stage, released));
+  const release = { digest: digestOfUID(uid), releasedAt: 0 as EpochMicros, cause: "deleted", number: 1, namespace };
+  await stage.during(createState(stage, encodeReleases([release], { newest: 1, dropped: 0 })));
 };
 
 /** owners install|end|gone: the CRD of the kind that workloads belong to; "end": its deletion waits for an object. */

@@ -14,21 +14,25 @@ const release = {
   digest: digestOfUID("uid-1"),
   releasedAt: 1_700_000_000_123_456 as EpochMicros,
   cause: "deleted in namespace shop",
+  number: 12,
+  namespace: "shop",
 };
+const encoded = encodeReleases([release], { newest: 12, dropped: 3 });
 
 test("the generator's state holds its releases as they were written", () => {
   const state = decodeGeneratorState({
     metadata: { resourceVersion: "7" },
-    data: { released: encodeReleases([release]) },
+    data: encoded,
   });
   assert.equal(state.resourceVersion, "7");
   assert.deepEqual(state.releases, [release]);
+  assert.deepEqual(state.numbers, { newest: 12, dropped: 3 });
   assert.equal(isLetGo(state, "uid-1"), true);
   assert.equal(isLetGo(state, "uid-2"), false);
 });
 
 test("whether one was let go is told without a walk through all releases", () => {
-  const state = decodeGeneratorState({ data: { released: encodeReleases([release]) } });
+  const state = decodeGeneratorState({ data: encoded });
   const unwalkable = {
     ...state,
     get releases(): never {
@@ -37,6 +41,19 @@ test("whether one was let go is told without a walk through all releases", () =>
   };
   assert.equal(isLetGo(unwalkable, "uid-1"), true);
   assert.equal(isLetGo(unwalkable, "uid-2"), false);
+});
+
+test("a list that an earlier release of the generator has written has no numbers, so nobody has missed any", () => {
+  const { digest, cause } = release;
+  const released = JSON.stringify([[digest, "2026-01-01T00:00:00Z", cause]]);
+  for (const numbers of [undefined, "", "7", "a-b", "-1-2", "1e9-1"]) {
+    const state = decodeGeneratorState({ data: { released, "released-numbers": numbers } });
+    assert.deepEqual(state.numbers, { newest: 0, dropped: 0 });
+    assert.deepEqual(
+      state.releases.map(({ number, namespace }) => [number, namespace]),
+      [[0, ""]],
+    );
+  }
 });
 
 test("a person lets a vanished PodProtector go by a key with its UID", () => {
@@ -56,7 +73,7 @@ const whole = {
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: { name: "podseidon-generator-state", namespace: "shop", resourceVersion: "7" },
-  data: { released: encodeReleases([release]) },
+  data: encoded,
 };
 
 function read(answer: unknown) {

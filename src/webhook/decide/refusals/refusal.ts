@@ -120,12 +120,16 @@ function lostText({ tombstone, goneForMs }: LostVerdict): string {
 }
 
 /** A UID of Kubernetes has no characters that a key of a ConfigMap cannot have. */
-function lostAdvice({ tombstone: { uid, maker, stateNamespace } }: LostVerdict): string {
-  const again = {
+function lostAdvice({ tombstone: { uid, maker, mayHaveBeenReleased, stateNamespace } }: LostVerdict): string {
+  const unseen =
+    "More PodProtectors were released than the generator's list holds while this webhook could not reach the core, " +
+    "so it may have been released: it is let go after an hour unless it is made again";
+  const byMaker = {
     generator: "The generator makes it again as soon as it can; check that it runs, and that the CRD is there",
     "original-generator": "The generator makes it again as soon as it can; else it is let go after an hour",
     person: "It was made by hand: make it again",
   }[maker];
+  const again = mayHaveBeenReleased === true ? unseen : byMaker;
   return (
     `${again}. To let it go by hand, add the key ${byHandKeyOf(printable(uid))} ` +
     `to the ConfigMap ${stateNamespace}/${generatorStateName} of the core cluster`

@@ -23,12 +23,14 @@ async function bench(core?: Awaited<ReturnType<typeof createCore>>) {
   const logger = createRecordingLogger();
   const metrics = createCountingMetrics();
   const woken: ObjectKey[] = [];
+  const watch = { lastError: () => undefined, isCatchingUp: () => false, stalenessMs: () => 0 };
   let reads = 0;
   const list = new ReleaseList({
     core: client,
     namespace: "default",
     clock: made.clock,
     logger,
+    protectors: watch,
     failures: metrics.counter("failures", "", ["error"]),
     onWritten: (sources) => void woken.push(...sources),
     onRead: () => void reads++,
@@ -46,8 +48,9 @@ async function bench(core?: Awaited<ReturnType<typeof createCore>>) {
     warnings: () => logger.entries.filter(({ level }) => level === "warn").map(({ message }) => message),
     writes: () => client.writes.length,
     causes: () => made.state().releases.map(({ cause }) => cause),
-    write: async (releases: readonly Release[], data: Record<string, string> = {}): Promise<void> => {
-      const body = { data: { ...data, released: encodeReleases(releases) } };
+    write: async (releases: readonly Release[], data: Record<string, string> = {}, dropped = 0): Promise<void> => {
+      const numbers = { newest: Math.max(0, ...releases.map(({ number }) => number)), dropped };
+      const body = { data: { ...data, ...encodeReleases(releases, numbers) } };
       const metadata = { name: generatorStateName };
       if (made.state().resourceVersion === undefined)
         await client.request({
@@ -65,8 +68,8 @@ async function bench(core?: Awaited<ReturnType<typeof createCore>>) {
   };
 }
 
-function entry(digest: string, atMicros: number): Release {
-  return { digest, releasedAt: atMicros as EpochMicros, cause: digest };
+function entry(digest: string, atMicros: number, number = 1, namespace = "shop"): Release {
+  return { digest, releasedAt: atMicros as EpochMicros, cause: digest, number, namespace };
 }
 
 test("a release may begin when its entry is written, and whoever waits for it is woken then", async () => {
@@ -107,41 +110,81 @@ test("entries of other generators and what people have added are kept", async ()
   await one.stop();
 });
 
-test("entries leave the list when they are an hour old", async () => {
-  const { core, list, causes, stop } = await bench();
-  list.mayRelease("u-1", "first", source);
-  await core.clock.advance(3_500 * secondMs);
-  list.mayRelease("u-2", "second", source);
+test("no clock decides what is remembered: entries of any age stay, and those of the future", async () => {
+  const { core, list, causes, write, stop } = await bench();
+  const now = core.clock.epochMicros();
+  const dayMicros = 86_400_000_000;
+  await write([entry("old", now - 400 * dayMicros, 1), entry("early", now + 400 * dayMicros, 2)]);
+  list.mayRelease("u-1", "third", source);
   await core.clock.advance(secondMs);
-  assert.deepEqual(causes(), ["first", "second"]);
-  await core.clock.advance(200 * secondMs);
-  list.mayRelease("u-3", "third", source);
-  await core.clock.advance(secondMs);
-  assert.deepEqual(causes(), ["second", "third"]);
+  assert.deepEqual(causes(), ["old", "early", "third"]);
+  assert.deepEqual(
+    core.state().releases.map(({ number }) => number),
+    [1, 2, 3],
+  );
   await stop();
 });
 
-test("a release that begins long after its entry was written gets a new one", async () => {
-  const { core, list, stop } = await bench();
+test("a release that begins when a thousand came after its entry gets a new one", async () => {
+  const { core, list, write, stop } = await bench();
+  const now = core.clock.epochMicros();
   list.mayRelease("u-1", "first", source);
-  await core.clock.advance(1_801 * secondMs);
+  await core.clock.advance(secondMs);
+  assert.equal(list.mayRelease("u-1", "again", source), true);
+  const others = Array.from({ length: 999 }, (_, index) => entry(`d-${index}`, now, index + 2));
+  await write([...core.state().releases, ...others]);
+  list.mayRelease("u-2", "other", source);
+  await core.clock.advance(secondMs);
   assert.equal(list.mayRelease("u-1", "again", source), false);
   await core.clock.advance(secondMs);
   assert.equal(list.mayRelease("u-1", "again", source), true);
-  assert.equal(core.state().releases.length, 1);
+  assert.equal(core.state().releases.length, 1_001);
   await stop();
 });
 
-test("when the list is full, releases wait until entries are an hour old, which the log says once", async () => {
-  const { core, list, write, warnings, woken, stop } = await bench();
+test("a full list has the newest, and says up to which number entries have left it", async () => {
+  const { core, list, write, woken, stop } = await bench();
   const now = core.clock.epochMicros();
-  await write(Array.from({ length: 4_999 }, (_, index) => entry(`d-${index}`, now)));
+  await write(Array.from({ length: 4_999 }, (_, index) => entry(`d-${index}`, now, index + 11, `n-${index % 9}`)));
   for (const uid of ["u-1", "u-2", "u-3"]) list.mayRelease(uid, "deleted", source);
-  await core.clock.advance(60 * secondMs);
-  assert.equal(core.state().releases.length, 5_000);
-  assert.deepEqual([woken.length, list.waiting, warnings().length], [1, 2, 1]);
-  await core.clock.advance(3_600 * secondMs);
-  assert.deepEqual([woken.length, list.waiting], [3, 0]);
+  await core.clock.advance(secondMs);
+  const { releases, numbers } = core.state();
+  assert.deepEqual(
+    [woken.length, releases.length, releases[0]?.digest, numbers],
+    [3, 5_000, "d-2", { newest: 5_012, dropped: 12 }],
+  );
+  await stop();
+});
+
+test("one namespace has half of the list at most, and only the newest entries have a cause", async () => {
+  const { core, list, write, stop } = await bench();
+  const now = core.clock.epochMicros();
+  const previews = Array.from({ length: 2_500 }, (_, index) => entry(`p-${index}`, now, index + 2, "previews"));
+  await write([entry("d-1", now, 1), ...previews]);
+  list.mayRelease("u-1", "deleted", objectKey("previews", "web"));
+  await core.clock.advance(secondMs);
+  const { releases, numbers } = core.state();
+  assert.deepEqual(
+    releases.slice(0, 2).map(({ digest }) => digest),
+    ["d-1", "p-1"],
+  );
+  assert.deepEqual(numbers, { newest: 2_502, dropped: 2 });
+  assert.equal(releases.filter(({ cause }) => cause !== "").length, 500);
+  assert.equal(releases.at(-1)?.cause, "deleted");
+  await stop();
+});
+
+test("what is found absent after more were released than the list holds may have been released", async () => {
+  const { core, list, write, stop } = await bench();
+  const { signal } = new AbortController();
+  await core.clock.advance(secondMs);
+  const absentMs = core.clock.monotonicMs();
+  await core.clock.advance(secondMs);
+  await write([entry("d-1", 0, 20)], {}, 19);
+  await core.clock.advance(10 * secondMs);
+  assert.equal(await list.fateOf("u-1", absentMs, signal), "unknown");
+  await core.clock.advance(1);
+  assert.equal(await list.fateOf("u-2", core.clock.monotonicMs(), signal), "lost");
   await stop();
 });
 
@@ -163,7 +206,7 @@ for (const kind of ["forbidden", "notFound", "invalid"] as const) {
       assert.equal(list.mayRelease(uid, "deleted", source), true);
     }
     assert.deepEqual([woken.length, warnings().length, failures(kind)], [2, 1, 2]);
-    assert.equal(await list.isLetGo("u-1", longAgo, new AbortController().signal), true, "it knows by itself");
+    assert.equal(await list.fateOf("u-1", longAgo, new AbortController().signal), "let-go", "it knows by itself");
     await stop();
   });
 }
@@ -264,13 +307,13 @@ test("what another leader has written is told within a minute, and the own write
 test("a release by a person, or of another generator, is known when the list is read after the absence", async () => {
   const { core, client, list, write, stop } = await bench();
   const { signal } = new AbortController();
-  assert.equal(await list.isLetGo("u-1", core.clock.monotonicMs(), signal), false);
+  assert.equal(await list.fateOf("u-1", core.clock.monotonicMs(), signal), "lost");
   await write([], { "uid.u-1": "" });
   await core.clock.advance(1);
   const requests = client.log.length;
-  assert.equal(await list.isLetGo("u-1", longAgo, signal), false, "what was read lately is used again");
+  assert.equal(await list.fateOf("u-1", longAgo, signal), "lost", "what was read lately is used again");
   assert.equal(client.log.length, requests);
-  assert.equal(await list.isLetGo("u-1", core.clock.monotonicMs(), signal), true);
+  assert.equal(await list.fateOf("u-1", core.clock.monotonicMs(), signal), "let-go");
   await stop();
 });
 

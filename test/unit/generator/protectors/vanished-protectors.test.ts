@@ -34,14 +34,18 @@ async function bench() {
     name: "podprotectors",
   });
   const letGo = new Set<string>();
+  const unknown = new Set<string>();
   const looks: string[][] = [];
   const state = { error: undefined as KubeError | undefined };
   const vanished = new VanishedProtectors({
     protectors,
     sourceOf,
-    isLetGo: async (uid): Promise<boolean> => {
-      if (state.error !== undefined) throw state.error;
-      return letGo.has(uid);
+    releases: {
+      fateOf: async (uid) => {
+        if (state.error !== undefined) throw state.error;
+        return letGo.has(uid) ? "let-go" : unknown.has(uid) ? "unknown" : "lost";
+      },
+      keepUp: async () => {},
     },
     clock: core.clock,
     logger,
@@ -56,6 +60,8 @@ async function bench() {
     core,
     vanished,
     letGo,
+    unknown,
+    logger,
     looks,
     state,
     create: async (name: string, metadata: JsonObject = ours): Promise<string> => {
@@ -119,6 +125,23 @@ test("what is let go later is forgotten soon, and the rest is told again, one of
   vanished.forget(objectKey("default", "deployment-other"));
   await core.clock.advance(60 * secondMs);
   assert.equal(looks.length, 2);
+  await stop();
+});
+
+test("what may have been released unseen is forgotten, which the log says", async () => {
+  const { core, vanished, unknown, logger, create, erase, stop } = await bench();
+  unknown.add(await create("web"));
+  await create("other");
+  await erase();
+  await core.clock.advance(15 * secondMs);
+  assert.deepEqual(
+    [...vanished.values()].map(({ stored }) => stored.key),
+    ["default/deployment-other"],
+  );
+  assert.deepEqual(
+    logger.entries.filter(({ level }) => level === "warn").map(({ fields }) => fields?.["podProtector"]),
+    ["default/deployment-web"],
+  );
   await stop();
 });
 

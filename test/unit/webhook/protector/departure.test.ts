@@ -6,7 +6,13 @@ import { type ReadDefinition } from "../../../../src/kube/protector-definition.t
 import { type Evidence, fateOf, type Marks, marksOf } from "../../../../src/webhook/protector/departure.ts";
 
 const hourMs = 3_600_000;
-const person: Marks = { maker: "person", isReleased: false, isTerminating: false, isDangling: false };
+const person: Marks = {
+  maker: "person",
+  isReleased: false,
+  isTerminating: false,
+  isDangling: false,
+  neverHadFloor: false,
+};
 const ours: Marks = { ...person, maker: "generator" };
 const letGo: Marks = { ...ours, isDangling: true, isTerminating: true };
 const original: Marks = { ...person, maker: "original-generator" };
@@ -14,6 +20,7 @@ const absent: Evidence = {
   isDeletionSeen: false,
   goneForMs: 0,
   isLetGo: false,
+  mayHaveBeenReleased: false,
   definition: undefined,
   definitionUID: "crd-1",
 };
@@ -30,6 +37,19 @@ const table: readonly (readonly [string, Marks, Evidence, string, number?])[] = 
   ["ours that is absent", ours, absent, "tombstone"],
   ["ours that was deleted", ours, after(there("crd-1")), "tombstone"],
   ["ours that is absent for long", ours, { ...absent, goneForMs: 100 * hourMs }, "tombstone"],
+  [
+    "ours that may have been released",
+    ours,
+    { ...absent, mayHaveBeenReleased: true, goneForMs: hourMs - 1 },
+    "tombstone",
+  ],
+  [
+    "ours that may have been released, after an hour",
+    ours,
+    { ...absent, mayHaveBeenReleased: true, goneForMs: hourMs },
+    "perhaps-released",
+  ],
+  ["what never had a floor", { ...ours, neverHadFloor: true }, absent, "without-floor"],
   ["ours, deleted while dangling, before the CRD is read", letGo, absent, "ask"],
   ["ours, deleted while dangling", letGo, after(there("crd-1")), "deleted-while-dangling"],
   ["ours, deleted while dangling, and only absent", letGo, under(there("crd-1")), "deleted-while-dangling"],
