@@ -11,7 +11,7 @@ SETUP := node_modules/.package-lock.json
 # Ends a test that hangs. The slowest file needs half a minute on two cores; a busy machine needs ten times that.
 TEST_TIMEOUT_MS := 900000
 ALL_TESTS := test/**/*.test.ts
-LONG_TESTS := test/**/*.long.ts
+PROOFS := test/**/*.proof.ts
 # One test file a core. Node's own default leaves one core free, which is half of a machine with two.
 TEST_CONCURRENCY = $$($(NODE) -p 'require("node:os").availableParallelism()')
 # Each test file is a process of its own. Compiled modules are kept, which saves a third of what a small file takes.
@@ -24,7 +24,7 @@ test = @NODE_COMPILE_CACHE=$(COMPILE_CACHE) $(NODE) --test --test-timeout=$(TEST
 # Runs one of the programs of the repository: $(call run,scripts/demo/main.ts). ARGS="…" is passed on.
 run = @test -f $(1) || { echo "make $@: $(1) is not there yet" >&2; exit 1; }; exec $(NODE) $(1) $(ARGS)
 
-.PHONY: help demo playground test test-long check alerts chart build image e2e e2e-long sim fuzz attack soak bench fmt
+.PHONY: help demo playground test proofs check alerts chart build image e2e e2e-long sim fuzz attack soak bench fmt
 .PHONY: clean
 
 help: ## Show this list
@@ -39,8 +39,8 @@ playground: $(SETUP) ## A guarded fleet for your own kubectl, without a cluster,
 test: $(SETUP) ## Run the tests (13 minutes on two cores); TESTS="test/unit/webhook/**/*.test.ts" runs only some
 	$(call test,$(or $(TESTS),$(ALL_TESTS)))
 
-test-long: $(SETUP) ## Run the tests that take too long for make test (1 minute); .ci/run runs them
-	$(call test,$(or $(TESTS),$(LONG_TESTS)))
+proofs: $(SETUP) ## Run the tests that prove necessity or explore; .ci/run runs them
+	$(call test,$(or $(TESTS),$(PROOFS)))
 
 check: $(SETUP) ## Types, lint, format, import direction, dead code, repository rules; GATES="types …" runs only some
 	@$(NODE) scripts/check.ts $(GATES)

@@ -50,7 +50,7 @@ function passagesOfSource({ path: file, text, syntax }: SourceFile): Passage[] {
     kind: "prose",
   }));
   if (file.startsWith(plantedTrees)) return comments;
-  const kind = file.endsWith(".test.ts") ? "string of a test" : "string";
+  const kind = /\.(test|proof)\.ts$/.test(file) ? "string of a test" : "string";
   const strings: Passage[] = [];
   walk(syntax.program, (node, ancestors) => {
     const parent = ancestors.at(-1);

@@ -55,7 +55,7 @@ const listPath = "test/house/without-own-test.json";
 function checkMirror(repository: Repository): string[] {
   const list = JSON.parse(repository.read(listPath) ?? "{}") as Record<string, string>;
   const listed = new Map(Object.entries(list));
-  const tests = repository.files.map((file) => file.path).filter((file) => file.endsWith(".test.ts"));
+  const tests = repository.files.map((file) => file.path).filter((file) => /\.(test|proof)\.ts$/.test(file));
   const problems: string[] = [];
   for (const { path: file, syntax } of repository.sourcesIn("src/")) {
     if (file.endsWith("/index.ts")) continue;

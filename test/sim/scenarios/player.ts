@@ -6,6 +6,9 @@ import { runCommand, startStage } from "./commands.ts";
 import { type Scenario } from "./scenario-file.ts";
 import { type Stage } from "./stage.ts";
 
+/** Of the story of a failure. */
+const linesShown = 40;
+
 export interface Played {
   /** What did not hold: outcomes with their file and line, and what the checkers found. */
   readonly findings: readonly string[];
@@ -33,6 +36,11 @@ export async function play(
   for (const { standing, minAvailable } of totals.breaches)
     findings.push(`floor broken: ${standing} of ${minAvailable}`);
   return { findings, recent: kernel.recent() };
+}
+
+/** Of a scenario that came out otherwise. */
+export function story({ findings, recent }: Played): string {
+  return [...findings, "the last lines:", ...recent.slice(-linesShown)].join("\n");
 }
 
 async function tryCommand(stage: Stage, command: Scenario["commands"][number]): Promise<string | undefined> {

@@ -66,11 +66,6 @@ test("the roles ask for all that the manifests allow them, and for no more", asy
   assert.deepEqual(unused, [], "rights that nothing needs");
 });
 
-test("each right of the manifests is in the table of what becomes of the roles without it", () => {
-  const shown = [...takenRights.map(({ right }) => right), ...shownElsewhere];
-  assert.deepEqual(shown.toSorted(), grantedRights().toSorted());
-});
-
 for (const { right, scenario, seen } of takenRights) {
   test(`without the right "${right}" it shows in ${scenario}, and with it does not`, async () => {
     const without = await playWith(scenario, (asked) => asked === right);
