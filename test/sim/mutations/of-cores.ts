@@ -8,9 +8,9 @@ export const mutationsOfCores: readonly Mutation[] = [
   {
     name: "one-core-is-asked",
     why: "PodProtectors of all cores judge a deletion",
-    file: "webhook/decide/handler.ts",
-    find: `return matchOf(this.#sources, pod);`,
-    replace: `return matchOf(this.#sources.slice(0, 1), pod);`,
+    file: "webhook/decide/case.ts",
+    find: `return matchOf(this.options.sources, this.subject.pod);`,
+    replace: `return matchOf(this.options.sources.slice(0, 1), this.subject.pod);`,
     only: ["disasters"],
     plan,
   },
@@ -18,8 +18,8 @@ export const mutationsOfCores: readonly Mutation[] = [
     name: "one-core-that-admits-is-enough",
     why: "a deletion is recorded in each core",
     file: "webhook/decide/several-protectors.ts",
-    find: `this.#handled(deletion, caller, startMs, decision?.kind === "refused");`,
-    replace: `if (decision === undefined && opinion.says === "ask") return admitted(opinions);`,
+    find: `this.#handled(deletion, caller, startMs, opinion.says === "refuse" || decision?.kind === "refused");`,
+    replace: `if (isAsked && decision === undefined) return admitted(opinions, undefined);`,
     only: ["disasters"],
     plan,
   },
@@ -36,10 +36,10 @@ export const mutationsOfCores: readonly Mutation[] = [
     name: "recorded-before-all-are-judged",
     why: "what one core refuses takes no quota from another",
     file: "webhook/decide/several-protectors.ts",
-    find: `opinionsOf(protectors, deletion, "ask").map(reconsidered);`,
+    find: `this.#opinions(protectors, deletion, "ask").map(reconsidered);`,
     replace:
-      `opinionsOf(protectors, deletion, "ask")\n` +
-      `      .map(({ protector }): Opinion => ({ protector, says: "ask", need: "quota" }));`,
+      `this.#opinions(protectors, deletion, "ask")\n` +
+      `      .map(({ protector, blocks }): Opinion => ({ protector, blocks, says: "ask", need: "quota" }));`,
     scenario: "68-two-cores-must-agree",
   },
   {

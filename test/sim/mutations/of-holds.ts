@@ -37,9 +37,9 @@ export const mutationsOfHolds: readonly Mutation[] = [
   {
     name: "held-by-the-first-judges",
     why: "a held review is judged by the PodProtectors that count the pod by then",
-    file: "webhook/decide/handler.ts",
-    find: `judge: (turn) => judge(this.#matchOf(deletion.pod), turn),`,
-    replace: `judge: (turn) => judge(first, turn),`,
+    file: "webhook/decide/case.ts",
+    find: `    this.#match = this.#matched();\n`,
+    replace: ``,
     scenario: "72b-counted-meanwhile",
   },
   {
@@ -69,13 +69,16 @@ export const mutationsOfHolds: readonly Mutation[] = [
   {
     name: "dry-runs-are-held",
     why: "a dry run is told what is true now",
-    file: "webhook/decide/handler.ts",
-    find: `    if (isEvaluateOnly) return this.#evaluate(match, asked);`,
-    replace: `    if (isEvaluateOnly) {
-      const judge = async () => ({ decision: this.#evaluate(match, asked), match });
-      const awaited = () => this.#options.severalProtectors.awaited(match.askable, deletion);
-      return (await this.#options.heldReviews.hold(await judge(), { ...asked, judge, awaited })).decision;
-    }`,
+    file: "webhook/decide/decision-order.ts",
+    find: `    decide: (asked) => (asked.subject.isEvaluateOnly ? asked.evaluate() : undefined),`,
+    replace: `    decide(asked) {
+      if (!asked.subject.isEvaluateOnly) return undefined;
+      const { deletion, caller, match, options } = asked;
+      const judge = async () => ({ decision: asked.evaluate(), match });
+      const awaited = () => options.severalProtectors.awaited(match.askable, deletion);
+      const holdable = { deletion, owner: asked.subject.owner, caller, judge, awaited };
+      return judge().then((first) => options.heldReviews.hold(first, holdable)).then((last) => last.decision);
+    },`,
     scenario: "72d-never-held",
   },
   {
@@ -98,7 +101,7 @@ export const mutationsOfHolds: readonly Mutation[] = [
     name: "shadow-is-waited-for",
     why: "a review is held because of PodProtectors in force alone, and a trial delays nobody",
     file: "webhook/decide/several-protectors.ts",
-    find: `isInForce(protector, deletion) && !this.#isInShadow(protector)`,
+    find: `isInForce(protector, deletion) && this.#blocks(protector)`,
     replace: `isInForce(protector, deletion)`,
     scenario: "72h-trial-delays-nobody",
   },

@@ -127,7 +127,7 @@ export const rules: readonly Mutation[] = [
     file: "webhook/decide/several-protectors.ts",
     find: `      if (decision !== undefined) return decision;\n    }`,
     replace: `      if (decision !== undefined) {
-        for (const earlier of opinions.slice(0, opinions.indexOf(opinion)))
+        for (const earlier of blocking.slice(0, blocking.indexOf(opinion)))
           await this.#options.reservations.reserve(earlier.protector, { ...deletion, release: true }, caller);
         return decision;
       }
@@ -267,7 +267,7 @@ export const rules: readonly Mutation[] = [
   {
     name: "orphans-are-kept",
     why: "the guard lets go of a lost node's pods --orphaned-pod-grace after its first refusal",
-    file: "webhook/decide/handler.ts",
+    file: "webhook/decide/decision-order.ts",
     find: `if (leftMs > 0) {`,
     replace: `if (leftMs >= 0) {`,
   },

@@ -60,6 +60,8 @@ export type Subject =
     }
   /** A write of a pod's status that is no deletion in disguise. */
   | { readonly kind: "no-deletion"; readonly isForced: false }
+  /** An eviction in a namespace without PodProtectors, whose pod is not read. */
+  | { readonly kind: "unread"; readonly isForced: false }
   /** A dry run of the eviction of a pod that is not there: answered like that of a pod that nothing protects. */
   | { readonly kind: "absent"; readonly isForced: false }
   /** Answered without looking at PodProtectors, unless `isForced`. */
