@@ -16,5 +16,8 @@ test("a component changes objects of those before it, and no other rendering", (
 });
 
 test("a patch that finds no object is a mistake in the manifests", () => {
-  assert.throws(() => rendered("components/certificates/core"), /components\/certificates\/core: a patch of Deployment podseidon-generator does not fit/);
+  assert.throws(
+    () => rendered("components/certificates/core"),
+    /components\/certificates\/core: a patch of Deployment podseidon-generator does not fit/,
+  );
 });
