@@ -90,7 +90,7 @@ fmt: $(SETUP) ## Format all sources
 clean: ## Remove everything that was built (keeps node_modules)
 	rm -rf dist test-results demo-report.html
 
-dist/podseidon: $(SETUP) package.json scripts/build.ts $(shell find src -name '*.ts')
+dist/podseidon: $(SETUP) package.json scripts/build.ts $(shell find src assets manifests -type f)
 	@$(NODE) scripts/build.ts
 
 $(SETUP): package-lock.json

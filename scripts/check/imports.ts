@@ -45,7 +45,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   cac: ["commands/"],
   "fastest-levenshtein": ["config/"],
   hono: ["webhook/", "server/", "commands/dashboard/"],
-  "js-yaml": ["config/", "kube/", "commands/install/"],
+  "js-yaml": ["config/", "kube/", "commands/carried/", "commands/install/"],
   pino: ["observability/"],
   "pino-pretty": ["observability/"],
   "prom-client": ["observability/"],

@@ -60,7 +60,7 @@ export const fill = (box: Box): void => {
     "a method that only the script of a page seems to call",
     {
       "src/util/box.ts": "export class Box {\n  open(): number {\n    return 1;\n  }\n}\n",
-      "src/util/page/show.js": "export const show = (box) => box.open();\n",
+      "assets/page/show.js": "export const show = (box) => box.open();\n",
     },
     "src/util/box.ts:2: Box.open: nothing in src/ reads it",
   ],
@@ -189,7 +189,7 @@ export const slowly = (settings: Settings): number => open({ ...settings, speed:
     "data that the script of a page reads",
     {
       "src/util/box.ts": "export interface Box {\n  readonly lid: number;\n}\n",
-      "src/util/page/show.js": "export const show = ({ lid }) => lid;\n",
+      "assets/page/show.js": "export const show = ({ lid }) => lid;\n",
     },
   ],
   [

@@ -1,11 +1,17 @@
-/** Connects to the clusters of a command. Nothing is sent yet. */
+/** The clusters of a command: connecting to them, with nothing sent yet, and what every command on clusters repeats. */
 import { type ClusterConfig } from "../../config/clusters.ts";
 import { Problem } from "../../config/reading/problem.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { StartError } from "../../lifecycle/component.ts";
-import { type CommandOptions, type CommandSurroundings } from "../command.ts";
+import {
+  type CommandContext,
+  type CommandEnd,
+  type CommandOptions,
+  type CommandSurroundings,
+  wrongUsage,
+} from "../command.ts";
 import { findContext, readKubeconfigs } from "./kubeconfig.ts";
-import { type ClusterChoice, readClusterChoice } from "./options.ts";
+import { type ClusterChoice, type OutputFormat, readClusterChoice, readOutput } from "./options.ts";
 
 export interface OpenClusters {
   /** By name, in the order given; at least one. */
@@ -17,6 +23,36 @@ export interface OpenClusters {
   readonly objectNamespace: string;
   /** Closes all connections. */
   close(): Promise<void>;
+}
+
+/** A call of a command on clusters. */
+export interface ClusterCall {
+  readonly context: CommandContext;
+  readonly options: CommandOptions;
+  /** What is wrong with the options and arguments of the command itself, in one line. */
+  readonly problem?: string | undefined;
+  /** What wrong usage is told with: "check: ". */
+  readonly prefix?: string;
+}
+
+/**
+ * Reads how to answer, opens the clusters, and closes them when `work` has ended. The first mistake is told: of the
+ * output, of the command itself, of the clusters.
+ */
+export async function onClusters(
+  { context, options, problem, prefix = "" }: ClusterCall,
+  work: (clusters: OpenClusters, output: OutputFormat) => Promise<CommandEnd>,
+): Promise<CommandEnd> {
+  const output = readOutput(options);
+  if (output instanceof Problem) return wrongUsage(prefix + output.message);
+  if (problem !== undefined) return wrongUsage(prefix + problem);
+  const clusters = await openClusters(options, context);
+  if (clusters instanceof Problem) return wrongUsage(prefix + clusters.message);
+  try {
+    return await work(clusters, output);
+  } finally {
+    await clusters.close();
+  }
 }
 
 /** As kubectl's, which is no burden for a core. */

@@ -1,12 +1,9 @@
 /**
- * The page as one file. Its sources are ES modules, a style sheet and a document in page/, which browsers could load as
- * they are; joined, they need no second request. Run from the sources they are read from there; the executable holds
- * them as assets (scripts/build.ts).
+ * The page as one file. Its sources are ES modules, a style sheet and a document in assets/dashboard, which browsers
+ * could load as they are; joined, they need no second request.
  */
 import { hash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import path from "node:path";
-import { getAsset, isSea } from "node:sea";
+import { readCarried } from "../carried/files.ts";
 
 /** Each module after those that it imports. */
 export const moduleNames = [
@@ -19,8 +16,6 @@ export const moduleNames = [
   "explain.js",
   "main.js",
 ];
-/** All files of page/, with the name of their assets. */
-export const pageFiles = ["page.html", "page.css", ...moduleNames];
 
 export interface Page {
   readonly html: string;
@@ -29,11 +24,8 @@ export interface Page {
   readonly scriptHash: string;
 }
 
-/** Reads one of `pageFiles`. */
-export type ReadPageFile = (name: string) => string;
-
 /** Throws when a file is missing: the program was not built as a whole. */
-export function joinPage(read: ReadPageFile = readPageFile): Page {
+export function joinPage(read: (name: string) => string = readPageFile): Page {
   const style = read("page.css");
   const script = moduleNames.map((name) => asPart(read(name))).join("\n");
   // Functions as replacements: a "$" in a source is no pattern.
@@ -53,6 +45,5 @@ function sourceHash(source: string): string {
 }
 
 function readPageFile(name: string): string {
-  if (isSea()) return getAsset(`dashboard/${name}`, "utf8");
-  return readFileSync(path.join(import.meta.dirname, "page", name), "utf8");
+  return readCarried(`assets/dashboard/${name}`);
 }

@@ -9,7 +9,9 @@ import { type ReadDefinition, readDefinition } from "../../kube/protector-defini
 import { leases, podProtectors } from "../../kube/resources.ts";
 import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
 import { type Clock, type EpochMicros } from "../../util/clock.ts";
+import { type OpenClusters } from "../clusters/open.ts";
 import { type Access, reading } from "../clusters/reading.ts";
+import { type CommandContext } from "../command.ts";
 import { type FleetCells, listCells } from "./cells.ts";
 import { type HeldChanges, readHeldChanges } from "./held-changes.ts";
 import { type InvalidProtector, listProtectors } from "./protectors.ts";
@@ -59,6 +61,17 @@ export function looksAt(
   options: Omit<LookOptions, "core" | "client">,
 ): Promise<readonly CoreLook[]> {
   return Promise.all(Array.from(cores, ([core, client]) => lookAt({ ...options, core, client })));
+}
+
+/** The same, with what cannot be read told to `complain`. `namespace`: undefined = all. */
+export async function toldLooksAt(
+  { cores, choice: { leaseNamespace } }: Pick<OpenClusters, "cores" | "choice">,
+  namespace: string | undefined,
+  { clock, signal, complain }: Pick<CommandContext, "clock" | "signal" | "complain">,
+): Promise<readonly CoreLook[]> {
+  const looks = await looksAt(cores, { namespace, leaseNamespace, clock, signal });
+  for (const line of looks.flatMap(({ unread }) => unread)) complain(line);
+  return looks;
 }
 
 /** Rejects only for programmer errors. All parts are asked for at the same time. */

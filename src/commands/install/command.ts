@@ -5,7 +5,7 @@
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { assert } from "../../util/assert.ts";
-import { openClusters, type OpenClusters } from "../clusters/open.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
 import {
   type Command,
   type CommandContext,
@@ -46,13 +46,9 @@ export const install: Command = {
     if (asked instanceof Problem) return wrongUsage(`install: ${asked.message}`);
     if (part === "systemd") return systemd(context, asked);
     if (asked.output === "yaml") return printed(context, asked);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(`install: ${clusters.message}`);
-    try {
-      return await new Install(context, asked, options, clusters).run();
-    } finally {
-      await clusters.close();
-    }
+    return onClusters({ context, options, prefix: "install: " }, (clusters) =>
+      new Install(context, asked, options, clusters).run(),
+    );
   },
 };
 

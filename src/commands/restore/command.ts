@@ -8,7 +8,7 @@ import { quote } from "../../config/types/value-type.ts";
 import { asKubeError, isKubeError, type KubeClient } from "../../kube/kube-client.ts";
 import { definitionName, readDefinition, type ReadDefinition } from "../../kube/protector-definition.ts";
 import { printable } from "../../util/printable.ts";
-import { openClusters } from "../clusters/open.ts";
+import { onClusters } from "../clusters/open.ts";
 import { coreOptions } from "../clusters/options.ts";
 import {
   type Command,
@@ -44,18 +44,16 @@ export const restore: Command = {
   words: ["crd"],
   async run(context, options, what) {
     if (what !== "crd") return wrongUsage(`restore: ${quote(String(what))} is unknown; allowed: crd`);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(`restore: ${clusters.message}`);
-    try {
-      const [core, ...others] = clusters.cores.values();
+    return onClusters({ context, options, prefix: "restore: " }, async ({ cores, choice }) => {
+      const [core, ...others] = cores.values();
       if (core === undefined || others.length > 0) return wrongUsage("restore: give one --core at a time");
-      return await new Restore(context, core, clusters.choice.leaseNamespace, options).run();
-    } catch (thrown) {
-      const error = asKubeError(thrown);
-      return failed(`${error.status?.message ?? error.message}. Nothing is lost: run it again`);
-    } finally {
-      await clusters.close();
-    }
+      try {
+        return await new Restore(context, core, choice.leaseNamespace, options).run();
+      } catch (thrown) {
+        const error = asKubeError(thrown);
+        return failed(`${error.status?.message ?? error.message}. Nothing is lost: run it again`);
+      }
+    });
   },
 };
 

@@ -5,7 +5,7 @@ import { definitionName, readDefinition } from "../../kube/protector-definition.
 import { customResourceDefinitions, podProtectors } from "../../kube/resources.ts";
 import { listAll } from "../../kube/watch/index.ts";
 import { type Clock, later, sleep } from "../../util/clock.ts";
-import { ownDefinition } from "../crd/definition.ts";
+import { ownDefinition } from "../carried/definition.ts";
 
 export interface RestoreSite {
   readonly core: KubeClient;

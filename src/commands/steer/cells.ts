@@ -8,8 +8,8 @@ import { quote } from "../../config/types/value-type.ts";
 import { resourcePath } from "../../kube/kube-client.ts";
 import { leases, namespaces } from "../../kube/resources.ts";
 import { assertNever } from "../../util/assert.ts";
-import { type OpenClusters, openClusters } from "../clusters/open.ts";
-import { coreOptions, invalid, outputOption, readOutput, workerOption } from "../clusters/options.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { coreOptions, invalid, outputOption, workerOption } from "../clusters/options.ts";
 import { reading } from "../clusters/reading.ts";
 import {
   type Command,
@@ -20,12 +20,12 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { type CoreLook, looksAt } from "../fleet/look.ts";
+import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { cellLines, type CellLine, isCellWrong } from "../status/cell-lines.ts";
 import { cellsJson, cellsTable } from "../status/cells-table.ts";
 import { jsonText } from "../text/json.ts";
-import { carryOut, type Change, dryRunOption } from "./change.ts";
-import { readUntil } from "./duration.ts";
+import { carryOut, type Change, creationOf, dryRunOption, patchOf } from "./change.ts";
+import { isUID, readUntil } from "./values.ts";
 
 const actions = ["list", "keep", "adopt", "forget"] as const;
 type Action = (typeof actions)[number];
@@ -53,30 +53,26 @@ export const cells: Command = {
   ],
   words: actions,
 
-  async run(context, options, given, cell) {
+  run(context, options, given, cell) {
     const action = actions.find((one) => one === given);
     if (action === undefined) {
       const best = nearest(String(given), actions);
       const hint = best === undefined ? "" : `; did you mean ${best}?`;
       return wrongUsage(`cells: ${quote(String(given))} is no action; allowed: ${actions.join(", ")}${hint}`);
     }
-    const output = readOutput(options);
-    if (output instanceof Problem) return wrongUsage(output.message);
-    if (action !== "list" && typeof cell !== "string") return wrongUsage(`cells ${action}: which cell? Say its name`);
-    if (typeof cell === "string" && cellIDProblem(cell) !== undefined)
-      return wrongUsage(`cells ${action}: ${quote(cell)} is not the name of a cell`);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(clusters.message);
-    try {
-      const looks = await looksAt(clusters.cores, { ...context, ...clusters.choice, namespace: undefined });
-      for (const line of looks.flatMap(({ unread }) => unread)) context.complain(line);
+    const problem = problemOf(action, cell);
+    return onClusters({ context, options, problem }, async (clusters, output) => {
+      const looks = await toldLooksAt(clusters, undefined, context);
       if (action === "list") return listed(context, looks, output === "json");
-      return await steered(context, options, { action, cellID: String(cell), looks, clusters });
-    } finally {
-      await clusters.close();
-    }
+      return steered(context, options, { action, cellID: String(cell), looks, clusters });
+    });
   },
 };
+
+function problemOf(action: Action, cell: unknown): string | undefined {
+  if (typeof cell !== "string") return action === "list" ? undefined : `cells ${action}: which cell? Say its name`;
+  return cellIDProblem(cell) === undefined ? undefined : `cells ${action}: ${quote(cell)} is not the name of a cell`;
+}
 
 function listed({ write, terminal }: CommandContext, looks: readonly CoreLook[], isJson: boolean): CommandEnd {
   if (isJson) write(jsonText({ cores: looks.map(cellsJson) }));
@@ -146,8 +142,7 @@ async function valueFor(
     case "adopt": {
       const uid = valueOf(options, "cluster");
       if (uid !== undefined) {
-        const isUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uid);
-        return isUID
+        return isUID(uid)
           ? uid
           : invalid("cluster", uid, "is no UID", "the UID of the namespace kube-system of that cluster");
       }
@@ -188,34 +183,18 @@ function changeOf(
       value === null
         ? `the ${lease} of cell ${cellID} loses the annotation ${annotation}`
         : `the ${lease} of cell ${cellID} gets the annotation ${annotation}=${value}`;
-    return {
-      client,
-      access: { verb: "patch", resource: leases, namespace, name },
-      what,
-      request: {
-        method: "PATCH",
-        path: resourcePath(leases, { namespace, name }),
-        contentType: "application/merge-patch+json",
-        // Of this Lease: another one of the same name would be another cell's life.
-        body: { metadata: { uid: cell.lease.uid, annotations: { [annotation]: value } } },
-      },
-    };
+    // Of this Lease: another one of the same name would be another cell's life.
+    const metadata = { uid: cell.lease.uid, annotations: { [annotation]: value } };
+    return patchOf(client, { resource: leases, namespace, name }, what, { metadata });
   }
   if (action !== "forget" || value === null) {
     return new Problem(`cell ${cellID} has no Lease in core ${core}: its aggregator shows no heartbeats`);
   }
   const labels = { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: cellID };
   const metadata = { name, namespace, labels, annotations: { [annotation]: value } };
-  return {
-    client,
-    access: { verb: "create", resource: leases, namespace },
-    what: `cell ${cellID} has no Lease; ${lease} is created with the annotation ${annotation}=${value}`,
-    request: {
-      method: "POST",
-      path: resourcePath(leases, { namespace }),
-      body: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata },
-    },
-  };
+  const what = `cell ${cellID} has no Lease; ${lease} is created with the annotation ${annotation}=${value}`;
+  const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
+  return creationOf(client, { resource: leases, namespace }, what, body);
 }
 
 function notesOn(action: Asked["action"], { program }: CommandContext, { cellID, state }: CellLine): readonly string[] {

@@ -5,15 +5,8 @@
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { assert } from "../../util/assert.ts";
-import { openClusters, type OpenClusters } from "../clusters/open.ts";
-import {
-  coreOptions,
-  outputOption,
-  type OutputFormat,
-  readClusterChoice,
-  readOutput,
-  workerOption,
-} from "../clusters/options.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { coreOptions, outputOption, type OutputFormat, readClusterChoice, workerOption } from "../clusters/options.ts";
 import {
   type Command,
   type CommandContext,
@@ -52,16 +45,11 @@ export const uninstall: Command = {
     const part = parts.find((one) => one === given);
     if (part === undefined)
       return wrongUsage(`uninstall: ${quote(String(given))} is unknown; allowed: ${parts.join(", ")}`);
-    const output = readOutput(options);
-    if (output instanceof Problem) return wrongUsage(`uninstall: ${output.message}`);
-    const chosen = optionsFor(part, options);
-    const clusters = chosen instanceof Problem ? chosen : await openClusters(chosen, context);
-    if (clusters instanceof Problem) return wrongUsage(`uninstall: ${clusters.message}`);
-    try {
-      return await new Uninstall({ context, options, part, clusters, output }).run();
-    } finally {
-      await clusters.close();
-    }
+    const found = optionsFor(part, options);
+    const [chosen, problem] = found instanceof Problem ? [options, found.message] : [found];
+    return onClusters({ context, options: chosen, problem, prefix: "uninstall: " }, (clusters, output) =>
+      new Uninstall({ context, options, part, clusters, output }).run(),
+    );
   },
 };
 

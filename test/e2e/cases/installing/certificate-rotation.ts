@@ -40,7 +40,7 @@ async function run(context: CaseContext): Promise<Figures> {
 
   const startMs = performance.now();
   const oldAuthority = readFileSync(path.join(tls, "ca.crt"));
-  makeTlsFiles(tls);
+  await makeTlsFiles(tls);
   const both = Buffer.concat([oldAuthority, readFileSync(path.join(tls, "ca.crt"))]).toString("base64");
   const patch = [0, 1].map((at) => ({ op: "add", path: `/webhooks/${at}/clientConfig/caBundle`, value: both }));
   const configuration = ["validatingwebhookconfiguration", "podseidon"];

@@ -62,7 +62,7 @@ async function run(context: CaseContext): Promise<Figures> {
 export async function installAllRoles(context: CaseContext, core: Cluster): Promise<string> {
   assert.ok(existsSync(executable), 'dist/podseidon does not exist: run "make build"');
   const folder = path.join(context.directory, "all-roles");
-  makeTlsFiles(path.join(folder, "tls"));
+  await makeTlsFiles(path.join(folder, "tls"));
   writeKustomization(folder, {
     bases: ["overlays/single-cluster", "base/update-trigger"],
     resources: ["tls/secret.yaml"],

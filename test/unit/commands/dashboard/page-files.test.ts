@@ -3,12 +3,12 @@ import { hash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { joinPage, moduleNames, pageFiles } from "../../../../src/commands/dashboard/page-files.ts";
+import { joinPage, moduleNames } from "../../../../src/commands/dashboard/page-files.ts";
 
-const folder = path.join(import.meta.dirname, "../../../../src/commands/dashboard/page");
+const folder = path.join(import.meta.dirname, "../../../../assets/dashboard");
 
 test("all files of the page are joined, and no other is named", () => {
-  assert.deepEqual([...pageFiles].sort(), readdirSync(folder).sort());
+  assert.deepEqual(["page.html", "page.css", ...moduleNames].sort(), readdirSync(folder).sort());
 });
 
 test("the page is one document without anything from elsewhere", () => {

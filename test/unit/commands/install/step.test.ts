@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Json } from "../../../../src/api/json.ts";
-import { ownDefinition } from "../../../../src/commands/crd/definition.ts";
+import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
 import { objectsStep } from "../../../../src/commands/install/step.ts";
 import { createStage } from "./empty-cluster.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { definitionFindings } from "../../../../../src/commands/check/findings/definition.ts";
-import { ownDefinition } from "../../../../../src/commands/crd/definition.ts";
+import { ownDefinition } from "../../../../../src/commands/carried/definition.ts";
 import { read } from "../sound-facts.ts";
 
 const found = (definition: unknown, release: string | undefined = "0.1.0"): readonly string[] =>

@@ -1,10 +1,14 @@
-/** How long something is to hold, as people say it: `--for 2h`. */
+/** Values that commands which steer are given: a UID, and how long something is to hold (`--for 2h`). */
 import { parseDurationMs } from "../../config/types/duration.ts";
 import { type Problem } from "../../config/reading/problem.ts";
 import { formatWholeSeconds } from "../../api/micro-time.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type CommandOptions, valueOf } from "../command.ts";
 import { invalid } from "../clusters/options.ts";
+
+export function isUID(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
 
 export interface Span {
   /** Milliseconds. */

@@ -1,16 +1,17 @@
 /**
  * The CustomResourceDefinition of PodProtectors of this release, which the program carries so that it can say what
- * another one lacks, and can make it again. definition.json is written by scripts/definition-json.ts.
+ * another one lacks, and can make it again.
  */
+import { load } from "js-yaml";
 import { asList, asObject, fieldsOf, type Json } from "../../api/json.ts";
 import { cellLeaseAnnotations } from "../../api/cell-lease.ts";
-import definition from "./definition.json" with { type: "json" };
+import { readCarried } from "./files.ts";
 
 const version = "v1alpha1";
 
 /** As the manifest has it. */
 export function ownDefinition(): Json {
-  return definition;
+  return fieldsOf(load(readCarried("manifests/base/crd/podprotectors.yaml")));
 }
 
 /** The release that a CRD is of, such as "0.1.0"; undefined = it does not say. */
@@ -34,13 +35,13 @@ export function droppedFields(crd: unknown): readonly string[] {
   if (theirs === undefined) return ["all of them: version v1alpha1 is not served"];
   const hasStatus = fieldsOf(theirs["subresources"])["status"] !== undefined;
   const { openAPIV3Schema: schema } = fieldsOf(theirs["schema"]);
-  const ours = fieldsOf(fieldsOf(servedVersion(definition)?.["schema"])["openAPIV3Schema"]);
+  const ours = fieldsOf(fieldsOf(servedVersion(ownDefinition())?.["schema"])["openAPIV3Schema"]);
   return [...(hasStatus ? [] : ["the subresource status"]), ...dropped(ours, fieldsOf(schema), "")];
 }
 
 /** Whether the schemas are the same, descriptions aside. */
 export function isOwnSchema(crd: unknown): boolean {
-  return schemaText(crd) === schemaText(definition);
+  return schemaText(crd) === schemaText(ownDefinition());
 }
 
 function servedVersion(crd: unknown): Json | undefined {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readUntil } from "../../../../src/commands/steer/duration.ts";
+import { readUntil } from "../../../../src/commands/steer/values.ts";
 import { Problem } from "../../../../src/config/reading/problem.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 

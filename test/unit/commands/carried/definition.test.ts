@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
+import path from "node:path";
 import { test } from "node:test";
 import packageJson from "../../../../package.json" with { type: "json" };
-import { manifestDefinition } from "../../../../scripts/definition-json.ts";
+import { manifestsFolder, onlyOne, readManifests } from "../../../manifests/manifest-files.ts";
 import {
   droppedFields,
   isOwnSchema,
   isTerminating,
   ownDefinition,
   releaseOf,
-} from "../../../../src/commands/crd/definition.ts";
+} from "../../../../src/commands/carried/definition.ts";
 import { upstreamPodProtectorCrd } from "../../../double/index.ts";
 
 const edited = (find: string, replace: string): unknown => {
@@ -17,8 +18,9 @@ const edited = (find: string, replace: string): unknown => {
   return JSON.parse(text.replace(find, replace));
 };
 
-test("the program carries the CRD of the manifests; if not: node scripts/n.mjs scripts/definition-json.ts", () => {
-  assert.deepEqual(ownDefinition(), manifestDefinition());
+test("the program carries the CRD of the manifests", () => {
+  const objects = readManifests(path.join(manifestsFolder, "base/crd/podprotectors.yaml"));
+  assert.deepEqual(ownDefinition(), onlyOne(objects, "CustomResourceDefinition"));
 });
 
 test("the CRD names the release of the package", () => {
