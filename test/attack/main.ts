@@ -15,7 +15,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { ProcessSet } from "../../scripts/child-processes.ts";
 import { quantile } from "../bench/row.ts";
-import { choosePorts, type PodseidonProcess, startPodseidon } from "../e2e/process.ts";
+import { choosePorts, type PodseidonProcess, startPodseidon } from "../e2e/fleet/process.ts";
 import { type Attack, attacks } from "./attacks.ts";
 import { startCore } from "./core.ts";
 import { legitimateLoad } from "./legitimate-load.ts";

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { get } from "../../scripts/role-process.ts";
-import { MetricsText } from "../e2e/metrics-text.ts";
-import { type PodseidonPorts } from "../e2e/process.ts";
+import { MetricsText } from "../e2e/clusters/metrics-text.ts";
+import { type PodseidonPorts } from "../e2e/fleet/process.ts";
 
 const everyMs = 1_000;
 const scrapeEvery = 5;

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type JsonObject } from "../double/index.ts";
 import { databaseBody } from "../double/scaled-crd.ts";
-import { waitFor } from "../e2e/wait.ts";
+import { waitFor } from "../e2e/clusters/wait.ts";
 import { type Counts, CountedCore, requestsBetween, requestsText, sumOf } from "./counted-core.ts";
 import { defaultRate, GeneratorRun, PlainRun } from "./generator-run.ts";
 import { type Row } from "./row.ts";

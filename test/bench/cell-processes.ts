@@ -7,7 +7,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { ProcessSet } from "../../scripts/child-processes.ts";
 import { get } from "../../scripts/role-process.ts";
-import { choosePorts, listenerArgs } from "../e2e/process.ts";
+import { choosePorts, listenerArgs } from "../e2e/fleet/process.ts";
 import { cellNamespaces, cellProtectors, protectorName } from "./cell-shape.ts";
 import type { CellOrder } from "./cell-server.ts";
 import { CountedCore } from "./counted-core.ts";

@@ -7,7 +7,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { waitFor } from "../e2e/wait.ts";
+import { waitFor } from "../e2e/clusters/wait.ts";
 import { CellProcesses, residentBytes } from "./cell-processes.ts";
 import type { CellFigures } from "./cell-reader.ts";
 import { eventsOfRound, podsOfWorkload } from "./cell-shape.ts";

@@ -3,11 +3,11 @@
  * writes in place of aggregators.
  */
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
-import { type AdminClient, type KubeObject } from "../e2e/admin-client.ts";
+import { type AdminClient, type KubeObject } from "../e2e/clusters/admin-client.ts";
 import { type ProcessSet } from "../../scripts/child-processes.ts";
-import { type Cluster, startCluster } from "../e2e/cluster.ts";
-import { applyCrd } from "../e2e/crd.ts";
-import { crdFile } from "../e2e/fleet.ts";
+import { type Cluster, startCluster } from "../e2e/clusters/cluster.ts";
+import { applyCrd } from "../e2e/objects/crd.ts";
+import { crdFile } from "../e2e/fleet/fleet.ts";
 import { cell, type Json, protector } from "../unit/webhook/support/objects.ts";
 
 const namespace = "ns";

@@ -7,7 +7,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ProcessSet } from "../../scripts/child-processes.ts";
-import { choosePorts, listenerArgs } from "../e2e/process.ts";
+import { choosePorts, listenerArgs } from "../e2e/fleet/process.ts";
 import type { Usage } from "./child-hook.ts";
 import { type CountedCore } from "./counted-core.ts";
 import { ticksOf } from "./cpu-shares.ts";

@@ -12,10 +12,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { type AdminClient } from "../e2e/admin-client.ts";
-import { deletePods } from "../e2e/deletions.ts";
-import { createNamespace, createPods } from "../e2e/pods.ts";
-import { waitFor } from "../e2e/wait.ts";
+import { type AdminClient } from "../e2e/clusters/admin-client.ts";
+import { deletePods } from "../e2e/objects/deletions.ts";
+import { createNamespace, createPods } from "../e2e/objects/pods.ts";
+import { waitFor } from "../e2e/clusters/wait.ts";
 // `import type` leaves nothing behind; an inline `type` would still run the server in this process.
 import type { HandshakeCounts } from "./handshake-server.ts";
 import { type RealCore } from "./real-core.ts";

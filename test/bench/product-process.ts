@@ -6,9 +6,9 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ProcessSet } from "../../scripts/child-processes.ts";
 import { get } from "../../scripts/role-process.ts";
-import { MetricsText } from "../e2e/metrics-text.ts";
-import { type PodseidonPorts } from "../e2e/process.ts";
-import { waitFor } from "../e2e/wait.ts";
+import { MetricsText } from "../e2e/clusters/metrics-text.ts";
+import { type PodseidonPorts } from "../e2e/fleet/process.ts";
+import { waitFor } from "../e2e/clusters/wait.ts";
 import type { Usage } from "./child-hook.ts";
 
 export interface ProductProcess {

@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { resolveKubeAssets } from "../../scripts/kube-assets.ts";
-import { type AdminClient } from "../e2e/admin-client.ts";
+import { type AdminClient } from "../e2e/clusters/admin-client.ts";
 import { type ManagedProcess, ProcessSet } from "../../scripts/child-processes.ts";
-import { type Cluster } from "../e2e/cluster.ts";
-import { webhookTls } from "../e2e/fleet.ts";
+import { type Cluster } from "../e2e/clusters/cluster.ts";
+import { webhookTls } from "../e2e/fleet/fleet.ts";
 import { startCore } from "./core-cluster.ts";
 import { startWebhookProcess, type WebhookProcess, type WebhookProcessOptions } from "./webhook-process.ts";
 

@@ -4,7 +4,7 @@
  */
 import { Pool } from "undici";
 import { type ProcessSet } from "../../scripts/child-processes.ts";
-import { choosePorts, listenerArgs, type PodseidonPorts } from "../e2e/process.ts";
+import { choosePorts, listenerArgs, type PodseidonPorts } from "../e2e/fleet/process.ts";
 import { type ProductProcess, startProductProcess } from "./product-process.ts";
 
 export interface WebhookProcess extends Pick<ProductProcess, "pid" | "metrics" | "usage" | "stop"> {

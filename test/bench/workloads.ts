@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type JsonObject } from "../double/index.ts";
-import { waitFor } from "../e2e/wait.ts";
+import { waitFor } from "../e2e/clusters/wait.ts";
 import { CountedCore, requestsBetween, requestsText, sumOf } from "./counted-core.ts";
 import { cpuPercent, type CpuSample, cpuSample } from "./cpu-shares.ts";
 import { defaultRate, GeneratorRun, PlainRun, type RateLimit } from "./generator-run.ts";

@@ -11,7 +11,7 @@ import {
   renderedByKustomize,
 } from "../manifests/installations.ts";
 import { type Deployment, type Manifest, onlyOne } from "../manifests/manifest-files.ts";
-import { rightsIn } from "../manifests/rights.ts";
+import { rightsIn } from "../manifests/rights/rights.ts";
 import { coreObjects } from "../../src/commands/install/objects.ts";
 import { loadGood } from "../unit/config/load.ts";
 import { chart, rendered, runHelm } from "./rendered.ts";

@@ -4,8 +4,8 @@
  */
 import { type KubeAssets } from "../../scripts/kube-assets.ts";
 import { type ProcessSet } from "../../scripts/child-processes.ts";
-import { Cluster } from "../e2e/cluster.ts";
-import { freePorts } from "../e2e/ports.ts";
+import { Cluster } from "../e2e/clusters/cluster.ts";
+import { freePorts } from "../e2e/clusters/ports.ts";
 import { HttpClient } from "./http-client.ts";
 import { startWebhookServer } from "./reviews.ts";
 import { uniqueNames } from "./runner.ts";

@@ -1,5 +1,5 @@
 /** Runs the cases against one target: a few at a time, then those that need the server for themselves. */
-import { Limiter } from "../e2e/limiter.ts";
+import { Limiter } from "../e2e/clusters/limiter.ts";
 import { type ConformanceCase, type SkippedCase } from "./case.ts";
 import { Scope } from "./scope.ts";
 import { type Target, type UniqueName } from "./target.ts";

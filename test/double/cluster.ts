@@ -4,7 +4,7 @@ import { type VirtualClock, createVirtualClock } from "../support/virtual-clock.
 import { Engine, type EngineOptions } from "./engine/engine.ts";
 import { type JsonObject, type KubeObject, asObject } from "./engine/object.ts";
 import { builtInResources as types } from "./engine/resources.ts";
-import { type WatchEvent, type WatchQuery } from "./engine/watch.ts";
+import { type WatchEvent, type WatchQuery } from "./engine/requests/watch.ts";
 import { type ResourceType } from "./engine/resources.ts";
 
 export interface TestCluster {

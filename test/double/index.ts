@@ -39,7 +39,7 @@ export { type CallWebhook } from "./engine/admission.ts";
 export { type JsonObject, type KubeObject, asArray, asObject } from "./engine/object.ts";
 export { type ResourceType, builtInResources } from "./engine/resources.ts";
 export { isApiError } from "./engine/status.ts";
-export { type WatchEvent } from "./engine/watch.ts";
+export { type WatchEvent } from "./engine/requests/watch.ts";
 export { type Authorizer, handleRest } from "./rest/rest.ts";
 export { createWebhookClient } from "./http/webhook-client.ts";
 export { type ControllerOptions, type Controllers, startControllers } from "./controllers/index.ts";

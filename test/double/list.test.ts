@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { configMap, createLivePod, createTestCluster, mergePatch, podBody, refusal } from "./cluster.ts";
-import { type ListResult } from "./engine/list.ts";
+import { type ListResult } from "./engine/requests/list.ts";
 import { builtInResources as types } from "./engine/resources.ts";
 
 const cm = types.configMaps;

@@ -8,9 +8,9 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { issueClientCertificate } from "../../src/certificates/index.ts";
 import { manifestsFolder } from "../manifests/manifest-files.ts";
-import { type Cluster } from "./cluster.ts";
-import { systemNamespace } from "./role-accounts.ts";
-import { type CaseContext } from "./runner.ts";
+import { type Cluster } from "./clusters/cluster.ts";
+import { systemNamespace } from "./clusters/role-accounts.ts";
+import { type CaseContext } from "./runner/runner.ts";
 
 const script = fileURLToPath(new URL("../../scripts/client-tls.ts", import.meta.url));
 /** Twice what it takes on a busy machine. */

@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const cases = readdirSync(`${root}test/e2e/cases`)
+const cases = readdirSync(`${root}test/e2e/cases`, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
   .map((file) => readFileSync(`${root}test/e2e/cases/${file}`, "utf8"))
   .flatMap((text) => [...text.matchAll(/\bname: "([^"]+: [^"]+)"/g)].map(([, name = ""]) => name));
 

@@ -5,10 +5,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { manifestsFolder, render } from "../manifests/manifest-files.ts";
-import { type Cluster } from "./cluster.ts";
-import { kubectl } from "./kubectl.ts";
-import { installRights, systemNamespace } from "./role-accounts.ts";
-import { type CaseContext } from "./runner.ts";
+import { type Cluster } from "./clusters/cluster.ts";
+import { kubectl } from "./clusters/kubectl.ts";
+import { installRights, systemNamespace } from "./clusters/role-accounts.ts";
+import { type CaseContext } from "./runner/runner.ts";
 
 /** The webhook configuration comes when the webhook is ready. */
 export const allButAdmission = "app.kubernetes.io/component!=admission";

@@ -8,7 +8,7 @@ import { dump } from "js-yaml";
 import { authoritySecret, servedSecret, trustedConfigMap } from "../../src/certificates/objects.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { type Deployment, type Manifest, manifestsFolder, onlyOne, render } from "./manifest-files.ts";
-import { rightsIn } from "./rights.ts";
+import { rightsIn } from "./rights/rights.ts";
 
 const topologies = { core: "core", worker: "worker", single: "single-cluster" } as const;
 type Topology = keyof typeof topologies;

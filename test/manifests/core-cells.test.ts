@@ -8,7 +8,7 @@ import { cellLeaseName } from "../../src/api/cell-lease.ts";
 import { coreCellFiles, parseCoreCells } from "../../scripts/core-cells.ts";
 import { loadGood } from "../unit/config/load.ts";
 import { type Deployment, type Manifest, manifestsFolder, onlyOne, render } from "./manifest-files.ts";
-import { rightsIn } from "./rights.ts";
+import { rightsIn } from "./rights/rights.ts";
 
 interface Configuration extends Manifest {
   readonly webhooks: readonly { readonly clientConfig: { readonly url: string } }[];

@@ -1,7 +1,7 @@
 /**
  * The blocks of commands in the pages for people. The line that opens one says whether it is run:
  *
- *     ```sh run                            test/e2e/cases/pages.ts runs it on a guarded fleet
+ *     ```sh run                            test/e2e/cases/people/pages.ts runs it on a guarded fleet
  *     ```sh not run here: needs a registry nobody here runs it, and why
  */
 import { readPages } from "./pages.ts";

@@ -1,7 +1,7 @@
 /** What the accounts of manifests/ may do, in a simulated world: who asks for what, by the names of RBAC. */
 import { type RestRequest } from "../double/rest/rest.ts";
 import { type Manifest, render } from "../manifests/manifest-files.ts";
-import { resourceName, rightsIn } from "../manifests/rights.ts";
+import { resourceName, rightsIn } from "../manifests/rights/rights.ts";
 
 /** "podseidon-webhook: get pods": an account, a verb and a resource. Names and namespaces are left to `make e2e`. */
 export type RightText = string;

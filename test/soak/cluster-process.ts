@@ -18,10 +18,10 @@ import {
   startControllers,
 } from "../double/index.ts";
 import { type ClusterOrder, type ClusterTally } from "./cluster.ts";
-import { type PodCount, type SeenProtector } from "./counts.ts";
-import { ReviewTally } from "./review-tally.ts";
+import { type PodCount, type SeenProtector } from "./checks/counts.ts";
+import { ReviewTally } from "./checks/review-tally.ts";
 import { clusterNames } from "./schedule.ts";
-import { Stalls } from "./stalls.ts";
+import { Stalls } from "./checks/stalls.ts";
 import { WorkerLoad } from "./worker-load.ts";
 import { deploymentOf, guarded, namespaces, replicasIn, templateOf, unsteady } from "./workloads.ts";
 

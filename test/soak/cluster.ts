@@ -2,9 +2,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type ProcessSet } from "../../scripts/child-processes.ts";
-import { type PodCounts, type SeenProtector } from "./counts.ts";
-import { type SeenChanges } from "./floors.ts";
-import { type Reviews } from "./review-tally.ts";
+import { type PodCounts, type SeenProtector } from "./checks/counts.ts";
+import { type SeenChanges } from "./checks/floors.ts";
+import { type Reviews } from "./checks/review-tally.ts";
 import { type ClusterName } from "./schedule.ts";
 
 export type ClusterOrder =

@@ -14,9 +14,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ProcessSet } from "../../scripts/child-processes.ts";
 import { startBalancer } from "../../scripts/demo/world/balancer.ts";
 import { Cluster, type ClusterTally } from "./cluster.ts";
-import { differences, type PodCounts } from "./counts.ts";
+import { differences, type PodCounts } from "./checks/counts.ts";
 import { Director } from "./director.ts";
-import { FloorWatch } from "./floors.ts";
+import { FloorWatch } from "./checks/floors.ts";
 import { Product } from "./product.ts";
 import { progressLine, table } from "./report.ts";
 import { clusterNames, paceOf, scheduleOf } from "./schedule.ts";
@@ -24,7 +24,7 @@ import { readSettings, type Settings } from "./settings.ts";
 import { judge, type Judgement, type Sample, sampleAll } from "./usage.ts";
 import { floors, podsPerWorker } from "./workloads.ts";
 import { logProblem } from "../fuzz/raw/watch.ts";
-import { waitFor } from "../e2e/wait.ts";
+import { waitFor } from "../e2e/clusters/wait.ts";
 
 /** Of both workers. */
 const eventsPerSecond = 200;

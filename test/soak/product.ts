@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { type ProcessSet } from "../../scripts/child-processes.ts";
-import { choosePorts, type PodseidonProcess, startPodseidon } from "../e2e/process.ts";
+import { choosePorts, type PodseidonProcess, startPodseidon } from "../e2e/fleet/process.ts";
 import { clusterAt, writeKubeconfig } from "../support/kubeconfig.ts";
 import { type Cluster } from "./cluster.ts";
 import { collectorText } from "../support/garbage-collector.ts";

@@ -1,7 +1,7 @@
 /** What a soak prints. */
 import os from "node:os";
 import { type ClusterTally } from "./cluster.ts";
-import { type FloorWatch } from "./floors.ts";
+import { type FloorWatch } from "./checks/floors.ts";
 import { type Judgement, type Sample, type Usage } from "./usage.ts";
 
 export interface Progress {

@@ -1,9 +1,9 @@
 /** What a process of the product holds: memory, files and sockets, timers. */
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { type PodseidonProcess } from "../e2e/process.ts";
+import { type PodseidonProcess } from "../e2e/fleet/process.ts";
 import { type Replica } from "./product.ts";
-import { grows, leastOfWindows, type Point, secondHalf, type Trend, trendOf } from "./trend.ts";
+import { grows, leastOfWindows, type Point, secondHalf, type Trend, trendOf } from "./checks/trend.ts";
 
 export interface Usage {
   /** With the buffers beside the heap, after all garbage is collected. */

@@ -13,8 +13,8 @@ import {
 import { isActive, readySinceMs } from "../double/controllers/pod-status.ts";
 import { ObjectCache } from "../double/controllers/object-cache.ts";
 import { type Rng, uniform } from "../../src/util/rng.ts";
-import { type AvailabilityChange, type SeenChanges } from "./floors.ts";
-import { type PodCount } from "./counts.ts";
+import { type AvailabilityChange, type SeenChanges } from "./checks/floors.ts";
+import { type PodCount } from "./checks/counts.ts";
 import { namespaces, unsteady } from "./workloads.ts";
 
 const tickMs = 50;

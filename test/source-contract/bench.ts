@@ -8,7 +8,7 @@ import { resourcePath, type Resource } from "../../src/kube/kube-client.ts";
 import { customResourceDefinitions, namespaces, podProtectors } from "../../src/kube/resources.ts";
 import { sourceKindOf } from "../../src/sources/index.ts";
 import { type JsonObject, type KubeObject } from "../double/index.ts";
-import { Limiter } from "../e2e/limiter.ts";
+import { Limiter } from "../e2e/clusters/limiter.ts";
 import { labelsOf, sampleBody, sampleOf, type SourceSample } from "./samples.ts";
 import { type Answer, type Patience, type Target } from "./target.ts";
 

@@ -4,13 +4,13 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { podProtectors } from "../../src/kube/resources.ts";
-import { type Cluster } from "../e2e/cluster.ts";
-import { applyCrd } from "../e2e/crd.ts";
-import { crdFile } from "../e2e/fleet.ts";
-import { Limiter } from "../e2e/limiter.ts";
-import { createNamespace } from "../e2e/pods.ts";
-import { type PodseidonProcess, startPodseidon } from "../e2e/process.ts";
-import { type CaseContext } from "../e2e/runner.ts";
+import { type Cluster } from "../e2e/clusters/cluster.ts";
+import { applyCrd } from "../e2e/objects/crd.ts";
+import { crdFile } from "../e2e/fleet/fleet.ts";
+import { Limiter } from "../e2e/clusters/limiter.ts";
+import { createNamespace } from "../e2e/objects/pods.ts";
+import { type PodseidonProcess, startPodseidon } from "../e2e/fleet/process.ts";
+import { type CaseContext } from "../e2e/runner/runner.ts";
 import { Bench, type ContractCase } from "./bench.ts";
 import { Rendezvous } from "./rendezvous.ts";
 import { type SourceSample } from "./samples.ts";

@@ -5,11 +5,11 @@
  */
 import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { sourceKindOf } from "../../../src/sources/index.ts";
-import { readAuditEvents } from "../../e2e/audit-log.ts";
-import { type KubeObject, type ObjectList } from "../../e2e/admin-client.ts";
-import { type Cluster } from "../../e2e/cluster.ts";
-import { PodWatch } from "../../e2e/pod-watch.ts";
-import { isServing, type Pod } from "../../e2e/pods.ts";
+import { readAuditEvents } from "../../e2e/clusters/audit-log.ts";
+import { type KubeObject, type ObjectList } from "../../e2e/clusters/admin-client.ts";
+import { type Cluster } from "../../e2e/clusters/cluster.ts";
+import { PodWatch } from "../../e2e/objects/pod-watch.ts";
+import { isServing, type Pod } from "../../e2e/objects/pods.ts";
 import { quantile } from "../row.ts";
 import { type AskedDeletion, type LogEntry, unnecessaryRefusals } from "./refusals.ts";
 

@@ -1,10 +1,10 @@
 /** What people and controllers do every day, each as a set-up and an act that is timed. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { type KubeObject } from "../../e2e/admin-client.ts";
-import { deletePods } from "../../e2e/deletions.ts";
-import { kubectl } from "../../e2e/kubectl.ts";
-import { waitFor } from "../../e2e/wait.ts";
+import { type KubeObject } from "../../e2e/clusters/admin-client.ts";
+import { deletePods } from "../../e2e/objects/deletions.ts";
+import { kubectl } from "../../e2e/clusters/kubectl.ts";
+import { waitFor } from "../../e2e/clusters/wait.ts";
 import { type WorkloadSpec } from "./workloads.ts";
 import { type Guard, type World } from "./world.ts";
 

@@ -2,18 +2,18 @@
 import { createBareServer } from "../bare-server.ts";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { type KubeObject, type ObjectList } from "../../e2e/admin-client.ts";
-import { type Cluster } from "../../e2e/cluster.ts";
-import { type Fleet, startFleet, webhookTls } from "../../e2e/fleet.ts";
-import { createNamespace } from "../../e2e/pods.ts";
-import { portOf } from "../../e2e/ports.ts";
-import { type CaseContext } from "../../e2e/runner.ts";
-import { waitFor } from "../../e2e/wait.ts";
+import { type KubeObject, type ObjectList } from "../../e2e/clusters/admin-client.ts";
+import { type Cluster } from "../../e2e/clusters/cluster.ts";
+import { type Fleet, startFleet, webhookTls } from "../../e2e/fleet/fleet.ts";
+import { createNamespace } from "../../e2e/objects/pods.ts";
+import { portOf } from "../../e2e/clusters/ports.ts";
+import { type CaseContext } from "../../e2e/runner/runner.ts";
+import { waitFor } from "../../e2e/clusters/wait.ts";
 import {
   applyWebhookConfiguration,
   removeWebhookConfiguration,
   waitUntilInForce,
-} from "../../e2e/webhook-configuration.ts";
+} from "../../e2e/objects/webhook-configuration.ts";
 import { Recorder } from "./recorder.ts";
 import { budgetManifest, type WorkloadSpec, workloadManifest } from "./workloads.ts";
 

@@ -2,15 +2,15 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { type Fleet, startFleet, webhookTls, type Worker } from "../../e2e/fleet.ts";
-import { startLaggingProxy } from "../../e2e/lagging-proxy.ts";
-import { createNamespace } from "../../e2e/pods.ts";
-import { type CaseContext } from "../../e2e/runner.ts";
+import { type Fleet, startFleet, webhookTls, type Worker } from "../../e2e/fleet/fleet.ts";
+import { startLaggingProxy } from "../../e2e/fleet/lagging-proxy.ts";
+import { createNamespace } from "../../e2e/objects/pods.ts";
+import { type CaseContext } from "../../e2e/runner/runner.ts";
 import {
   applyWebhookConfiguration,
   removeWebhookConfiguration,
   waitUntilInForce,
-} from "../../e2e/webhook-configuration.ts";
+} from "../../e2e/objects/webhook-configuration.ts";
 
 export type GuardKind = "nothing" | "allow-all" | "podseidon";
 

@@ -4,9 +4,9 @@ import os from "node:os";
 import path from "node:path";
 import { ProcessSet } from "../../../scripts/child-processes.ts";
 import { type KubeAssets, resolveKubeAssets } from "../../../scripts/kube-assets.ts";
-import { ClusterPool } from "../../e2e/cluster-pool.ts";
-import { startKubelet } from "../../e2e/kubelet.ts";
-import { type CaseContext } from "../../e2e/runner.ts";
+import { ClusterPool } from "../../e2e/clusters/cluster-pool.ts";
+import { startKubelet } from "../../e2e/objects/kubelet.ts";
+import { type CaseContext } from "../../e2e/runner/runner.ts";
 import { type GuardKind, startGuard, workerNames } from "./guard.ts";
 import { runWave, type WaveFigures, type WaveSpec } from "./wave.ts";
 

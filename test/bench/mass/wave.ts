@@ -1,14 +1,14 @@
 /** One wave: pods in two workers are deleted all at once, and what that takes. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type ManagedProcess } from "../../../scripts/child-processes.ts";
-import { AvailableWatch } from "../../e2e/available.ts";
-import { deletionFigures } from "../../e2e/deletions.ts";
-import { type Fleet } from "../../e2e/fleet.ts";
-import { useAllQuota } from "../../e2e/patient-caller.ts";
-import { createPods } from "../../e2e/pods.ts";
-import { deleteIn } from "../../e2e/protected-pods.ts";
-import { type CaseContext } from "../../e2e/runner.ts";
-import { waitFor } from "../../e2e/wait.ts";
+import { AvailableWatch } from "../../e2e/loads/available.ts";
+import { deletionFigures } from "../../e2e/objects/deletions.ts";
+import { type Fleet } from "../../e2e/fleet/fleet.ts";
+import { useAllQuota } from "../../e2e/loads/patient-caller.ts";
+import { createPods } from "../../e2e/objects/pods.ts";
+import { deleteIn } from "../../e2e/loads/protected-pods.ts";
+import { type CaseContext } from "../../e2e/runner/runner.ts";
+import { waitFor } from "../../e2e/clusters/wait.ts";
 import { ticksOf } from "../cpu-shares.ts";
 import { type Guard } from "./guard.ts";
 

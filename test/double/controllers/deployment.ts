@@ -3,7 +3,7 @@ import { type Caller } from "../engine/admission.ts";
 import { type Engine } from "../engine/engine.ts";
 import { type KubeObject, asNumber, asObject, jsonEquals } from "../engine/object.ts";
 import { builtInResources as types } from "../engine/resources.ts";
-import { keyOfObject } from "../engine/watch.ts";
+import { keyOfObject } from "../engine/requests/watch.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { type ObjectCache, controllerOf } from "./object-cache.ts";
 import { isActive, resolveCount } from "./pod-status.ts";

@@ -7,7 +7,7 @@ import { type Engine } from "../engine/engine.ts";
 import { type KubeObject, type OwnerReference } from "../engine/object.ts";
 import { type ResourceType, builtInResources as types } from "../engine/resources.ts";
 import { isApiError } from "../engine/status.ts";
-import { keyOfObject } from "../engine/watch.ts";
+import { keyOfObject } from "../engine/requests/watch.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { type ObjectCache } from "./object-cache.ts";
 

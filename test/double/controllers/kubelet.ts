@@ -1,12 +1,12 @@
 /** Kubelet of all nodes: runs pods that have a node, and confirms the deletion of those that terminate. */
 import { type Caller } from "../engine/admission.ts";
 import { type Engine } from "../engine/engine.ts";
-import { withCondition } from "../engine/eviction.ts";
+import { withCondition } from "../engine/requests/eviction.ts";
 import { nowSeconds } from "../engine/metadata.ts";
 import { type KubeObject, asArray, asObject, asString } from "../engine/object.ts";
 import { builtInResources as types } from "../engine/resources.ts";
 import { isApiError } from "../engine/status.ts";
-import { keyOfObject } from "../engine/watch.ts";
+import { keyOfObject } from "../engine/requests/watch.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { type ObjectCache } from "./object-cache.ts";
 import { phaseOf } from "./pod-status.ts";

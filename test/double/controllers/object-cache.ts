@@ -5,7 +5,7 @@
 import { type Engine } from "../engine/engine.ts";
 import { type KubeObject, type OwnerReference } from "../engine/object.ts";
 import { type ResourceType } from "../engine/resources.ts";
-import { type Watch, keyOfObject } from "../engine/watch.ts";
+import { type Watch, keyOfObject } from "../engine/requests/watch.ts";
 
 /** The owner that manages the object. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {

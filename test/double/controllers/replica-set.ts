@@ -7,7 +7,7 @@ import { type Engine } from "../engine/engine.ts";
 import { type KubeObject, asNumber, asObject, jsonEquals } from "../engine/object.ts";
 import { builtInResources as types } from "../engine/resources.ts";
 import { isApiError } from "../engine/status.ts";
-import { keyOfObject } from "../engine/watch.ts";
+import { keyOfObject } from "../engine/requests/watch.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { type ObjectCache, controllerOf } from "./object-cache.ts";
 import { isActive, phaseOf, readySinceMs, untilAvailableMs } from "./pod-status.ts";

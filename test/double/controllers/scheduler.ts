@@ -2,7 +2,7 @@
 import { type Engine } from "../engine/engine.ts";
 import { type KubeObject, asString } from "../engine/object.ts";
 import { isApiError } from "../engine/status.ts";
-import { keyOfObject } from "../engine/watch.ts";
+import { keyOfObject } from "../engine/requests/watch.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { type ObjectCache } from "./object-cache.ts";
 import { isActive } from "./pod-status.ts";

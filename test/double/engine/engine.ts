@@ -6,19 +6,19 @@ import { type Clock } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { Admission, type CallWebhook, type Caller } from "./admission.ts";
 import { CustomResources } from "./crd.ts";
-import { deleteAnswer, deleteObject, deleteObjects } from "./delete.ts";
-import { bindPod, evictPod } from "./eviction.ts";
-import { type ListQuery, type ListResult, listObjects, parseVersion } from "./list.ts";
+import { deleteAnswer, deleteObject, deleteObjects } from "./requests/delete.ts";
+import { bindPod, evictPod } from "./requests/eviction.ts";
+import { type ListQuery, type ListResult, listObjects, parseVersion } from "./requests/list.ts";
 import { type JsonObject, type KubeObject, isObject } from "./object.ts";
-import { type Patch } from "./patch.ts";
+import { type Patch } from "./requests/patch.ts";
 import { ResourceRegistry, type ResourceType, apiVersionOf, builtInResources as types } from "./resources.ts";
-import { patchScale, scaleOf, updateScale } from "./scale.ts";
+import { patchScale, scaleOf, updateScale } from "./requests/scale.ts";
 import { type Status, badRequest, notImplemented, tooLargeVersion } from "./status.ts";
 import { type Backup, type Change, Store } from "./store.ts";
-import { type Watch, type WatchQuery, type WatchSink, openWatch } from "./watch.ts";
-import { type FieldValidation, type Target, type WriteContext, type WriteOptions, current } from "./write.ts";
-import { createObject } from "./create.ts";
-import { patchObject, updateObject } from "./update.ts";
+import { type Watch, type WatchQuery, type WatchSink, openWatch } from "./requests/watch.ts";
+import { type FieldValidation, type Target, type WriteContext, type WriteOptions, current } from "./requests/write.ts";
+import { createObject } from "./requests/create.ts";
+import { patchObject, updateObject } from "./requests/update.ts";
 
 export interface EngineOptions {
   readonly clock: Clock;

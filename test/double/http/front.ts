@@ -15,7 +15,7 @@ import {
   unauthorized,
   unsupportedMediaType,
 } from "../engine/status.ts";
-import { type Watch, type WatchEvent } from "../engine/watch.ts";
+import { type Watch, type WatchEvent } from "../engine/requests/watch.ts";
 import { type Authorizer, type RestRequest, type RestResponse, errorResponse, handleRest } from "../rest/rest.ts";
 import { type Fault, type FaultScript, Faults, isWatch } from "./faults.ts";
 import { answerWith } from "./faulty-answers.ts";

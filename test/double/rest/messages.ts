@@ -1,6 +1,6 @@
 /** What the REST face is asked and what it answers. */
 import { type Caller } from "../engine/admission.ts";
-import { type Watch, type WatchSink } from "../engine/watch.ts";
+import { type Watch, type WatchSink } from "../engine/requests/watch.ts";
 
 export interface RestRequest {
   readonly method: string;

@@ -1,10 +1,10 @@
 /** The parameters of a request as the engine takes them. */
 import { type RequestOptions } from "../engine/engine.ts";
-import { type ListQuery } from "../engine/list.ts";
+import { type ListQuery } from "../engine/requests/list.ts";
 import { type JsonObject, asArray, asObject, isObject } from "../engine/object.ts";
 import { type OptionsKind, badRequest, invalidOptions } from "../engine/status.ts";
-import { type WatchQuery } from "../engine/watch.ts";
-import { type FieldValidation } from "../engine/write.ts";
+import { type WatchQuery } from "../engine/requests/watch.ts";
+import { type FieldValidation } from "../engine/requests/write.ts";
 import { type RestRequest } from "./messages.ts";
 
 /** A boolean parameter; undefined when it was not sent. */

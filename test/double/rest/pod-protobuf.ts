@@ -4,7 +4,7 @@
  */
 import { entry, envelope, field, frame, message, time, watchEvent } from "../../unit/kube/protobuf/writer.ts";
 import { asArray, asObject, type JsonObject } from "../engine/object.ts";
-import { type WatchEvent } from "../engine/watch.ts";
+import { type WatchEvent } from "../engine/requests/watch.ts";
 
 /** The answer whose JSON this is; undefined for what is no Pod, PodList or Status. */
 export function protobufAnswer(text: string): Buffer | undefined {

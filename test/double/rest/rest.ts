@@ -4,8 +4,8 @@
  */
 import { type Caller } from "../engine/admission.ts";
 import { type Engine } from "../engine/engine.ts";
-import { nodeOfBinding } from "../engine/eviction.ts";
-import { type ListResult } from "../engine/list.ts";
+import { nodeOfBinding } from "../engine/requests/eviction.ts";
+import { type ListResult } from "../engine/requests/list.ts";
 import { type JsonObject, type KubeObject, asObject, isObject, objectText } from "../engine/object.ts";
 import { type ResourceType, apiVersionOf } from "../engine/resources.ts";
 import {

@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { get } from "../../../scripts/role-process.ts";
-import { type PodseidonProcess } from "../../e2e/process.ts";
+import { type PodseidonProcess } from "../../e2e/fleet/process.ts";
 
 export interface Usage {
   readonly files: number;

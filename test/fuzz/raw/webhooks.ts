@@ -9,9 +9,9 @@ import { ProcessSet } from "../../../scripts/child-processes.ts";
 import { issueClientCertificate, issueServerCertificate } from "../../../src/certificates/index.ts";
 import { writeFiles } from "../../../scripts/tls-certificates.ts";
 import { startCore } from "../../attack/core.ts";
-import { freePorts } from "../../e2e/ports.ts";
+import { freePorts } from "../../e2e/clusters/ports.ts";
 import { collectorText } from "../../support/garbage-collector.ts";
-import { type PodseidonProcess, startPodseidon } from "../../e2e/process.ts";
+import { type PodseidonProcess, startPodseidon } from "../../e2e/fleet/process.ts";
 import { type KeyPair, type Reach } from "./play-connection.ts";
 
 /** The heap of the manifests. */

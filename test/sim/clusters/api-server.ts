@@ -11,7 +11,7 @@ import { type Backup } from "../../double/engine/store.ts";
 import { protobufAnswer, protobufEvent } from "../../double/rest/pod-protobuf.ts";
 import { errorResponse, type RestRequest, type RestResponse } from "../../double/rest/rest.ts";
 import { ApiError } from "../../double/engine/status.ts";
-import { type Watch, type WatchEvent } from "../../double/engine/watch.ts";
+import { type Watch, type WatchEvent } from "../../double/engine/requests/watch.ts";
 import { type Fault } from "../../double/http/faults.ts";
 import { answerWith } from "../../double/http/faulty-answers.ts";
 import { corrupted, corruptedFrame, truncated } from "../../double/http/faulty-stream.ts";

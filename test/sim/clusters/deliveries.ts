@@ -3,7 +3,7 @@
  * (docs/accounting.md#the-promise).
  */
 import { asObject } from "../../double/engine/object.ts";
-import { type WatchEvent } from "../../double/engine/watch.ts";
+import { type WatchEvent } from "../../double/engine/requests/watch.ts";
 import { type RestRequest } from "../../double/rest/rest.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 

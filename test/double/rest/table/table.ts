@@ -2,7 +2,7 @@
 import { type JsonObject, type KubeObject, asObject } from "../../engine/object.ts";
 import { type ResourceType } from "../../engine/resources.ts";
 import { badRequest } from "../../engine/status.ts";
-import { type WatchEvent, type WatchSink } from "../../engine/watch.ts";
+import { type WatchEvent, type WatchSink } from "../../engine/requests/watch.ts";
 import { type Column } from "./column.ts";
 import { columnsOf } from "./columns.ts";
 

@@ -1,16 +1,16 @@
 /**
  * Writes captured.json anew: what a real API server sends in protobuf, beside its JSON. Needs etcd and kube-apiserver,
- * which are built as for `make e2e`. Run it after a change of test/e2e/protobuf-exchanges.ts or of the Kubernetes
- * version, then `make fmt`: node scripts/n.mjs test/unit/kube/protobuf/capture.ts
+ * which are built as for `make e2e`. Run it after a change of test/e2e/objects/protobuf-exchanges.ts or of
+ * the version of Kubernetes, then `make fmt`: node scripts/n.mjs test/unit/kube/protobuf/capture.ts
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { kubernetesVersion, resolveKubeAssets } from "../../../../scripts/kube-assets.ts";
 import { ProcessSet } from "../../../../scripts/child-processes.ts";
-import { startCluster } from "../../../e2e/cluster.ts";
-import { createNamespace } from "../../../e2e/pods.ts";
-import { createVariedPods, exchangePods } from "../../../e2e/protobuf-exchanges.ts";
+import { startCluster } from "../../../e2e/clusters/cluster.ts";
+import { createNamespace } from "../../../e2e/objects/pods.ts";
+import { createVariedPods, exchangePods } from "../../../e2e/objects/protobuf-exchanges.ts";
 import { compareExchange } from "./exchange.ts";
 
 const namespace = "captured";

@@ -10,7 +10,7 @@ import {
   webhookWorkerRights,
 } from "../../../../../src/commands/check/readers/account-rights.ts";
 import { render } from "../../../../manifests/manifest-files.ts";
-import { resourceName, rightsIn } from "../../../../manifests/rights.ts";
+import { resourceName, rightsIn } from "../../../../manifests/rights/rights.ts";
 import { createScriptedKubeClient } from "../../../kube/scripted-kube-client.ts";
 
 const system = "podseidon-system";

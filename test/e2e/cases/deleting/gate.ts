@@ -1,0 +1,48 @@
+/** The ValidatingWebhookConfiguration is deleted: nothing is judged any more, and somebody must be told. */
+import assert from "node:assert/strict";
+import { eventMessage } from "../../objects/events.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { startProtectedPods } from "../../loads/protected-pods.ts";
+import { waitFor } from "../../clusters/wait.ts";
+import { removeWebhookConfiguration } from "../../objects/webhook-configuration.ts";
+
+const second = 1_000;
+
+export const gateCases: readonly E2eCase[] = [
+  {
+    name: "gate: the webhook configuration of a worker is deleted: noticed within 2 minutes, and seen when it is back",
+    timeLimitMs: 400 * second,
+    run: lost,
+  },
+];
+
+async function lost(context: CaseContext): Promise<Figures> {
+  // Where the dummy pod is.
+  const furtherNamespaces = ["default"];
+  const { fleet } = await startProtectedPods(context, {
+    podsPerCell: 2,
+    floor: 1,
+    workers: ["worker-1"],
+    webhookReplicas: 1,
+    furtherNamespaces,
+  });
+  const [worker] = fleet.workers;
+  const [aggregator] = fleet.aggregators;
+  assert.ok(worker !== undefined && aggregator !== undefined);
+  const waitState = async (state: string, limitMs: number): Promise<number> => {
+    const startMs = performance.now();
+    await waitFor(`the gate is ${state}`, limitMs, async () => {
+      return (await aggregator.metrics()).value("aggregator_gate", { state }) === 1;
+    });
+    return Math.round(performance.now() - startMs);
+  };
+  await waitState("ok", 120 * second);
+  await removeWebhookConfiguration(worker.cluster.admin, `${fleet.namespace}-${worker.cell}`);
+  const noticedMs = await waitState("missing", 120 * second);
+  const query = { namespace: fleet.namespace, reason: "GateMissing" };
+  await waitFor("an Event tells of it", 30 * second, () => eventMessage(fleet.core.admin, query));
+  await aggregator.waitReady(second);
+  await fleet.intercept(context, fleet.caPem, { furtherNamespaces });
+  const backMs = await waitState("ok", 120 * second);
+  return { noticedMs, backMs };
+}

@@ -1,0 +1,83 @@
+/**
+ * Node objects are deleted while their nodes live: pod garbage collection ends the pods by their status, which is
+ * judged like a deletion (docs/system-deletions.md#node-objects-that-are-gone). Pods of dead nodes go.
+ */
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { AvailableWatch } from "../../loads/available.ts";
+import { startFleet } from "../../fleet/fleet.ts";
+import { createNode, removeNode } from "../../clusters/nodes.ts";
+import { createPods, listPods, setPodReady } from "../../objects/pods.ts";
+import { webLabels } from "../../loads/protected-pods.ts";
+import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { waitFor } from "../../clusters/wait.ts";
+
+const second = 1_000;
+/** Pods of nodes that are there, of living nodes whose objects are lost, and of dead ones: a third is lost. */
+const pods = { there: 12, living: 3, dead: 3 } as const;
+/** Without the dead ones, one more may go. */
+const floor = pods.there + pods.living - 1;
+/** The collector looks every 20 s, and waits 40 s for a node to appear again. */
+const collectorLimitMs = 180 * second;
+const collectorRoundsMs = 75 * second;
+const [living, dead] = ["living", "dead"] as const;
+
+export const lostNodeCases: readonly E2eCase[] = [
+  {
+    name: "nodes: Node objects of a third of the pods are deleted: the floor holds, and pods of dead nodes go",
+    timeLimitMs: 600 * second,
+    isLong: true,
+    run: lostNodes,
+  },
+];
+
+async function lostNodes(context: CaseContext): Promise<Figures> {
+  const fleet = await startFleet(context, { core: "system", workers: ["system"], generator: false });
+  const { core, namespace } = fleet;
+  const { admin } = core;
+  for (const name of [living, dead]) {
+    await createNode(admin, name);
+    context.cleanup(() => removeNode(admin, name));
+  }
+  const create = (count: number, nodeName: string): Promise<readonly string[]> =>
+    createPods(admin, { namespace, count, namePrefix: nodeName, labels: webLabels, nodeName });
+  await create(pods.there, "node-0");
+  await create(pods.living, living);
+  const ofDead = await create(pods.dead, dead);
+  const available = new AvailableWatch(context, fleet, "app=web");
+  await available.begin(pods.there + pods.living + pods.dead);
+  await fleet.protect("web", webLabels, floor, pods.there + pods.living + pods.dead);
+  await fleet.waitIntercepted();
+
+  // As the node controller does it, 40 s after a node has died.
+  for (const name of ofDead) await setPodReady(admin, { namespace, name }, false);
+  for (const name of [living, dead]) await removeNode(admin, name);
+  const startMs = performance.now();
+  const countOf = async (nodeName: string): Promise<number> => {
+    const list = await listPods(admin, namespace, "app=web");
+    return list.filter(({ metadata }) => metadata.name.startsWith(`${nodeName}-`)).length;
+  };
+  await waitFor("pods of the dead node are collected, and one of the living", collectorLimitMs, async () => {
+    return (await countOf(dead)) === 0 && (await countOf(living)) === pods.living - 1;
+  });
+  await waitFor("the others are kept", collectorLimitMs, async () => {
+    return (await fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" })) > 0;
+  });
+  const collectedMs = Math.round(performance.now() - startMs);
+  await delay(collectorRoundsMs, undefined, { signal: context.signal });
+  assert.equal(available.serving, floor);
+  const refused = await fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" });
+
+  // The kubelet of the living node registers it again, and the collector has no reason any more.
+  await createNode(admin, living);
+  await delay(collectorRoundsMs, undefined, { signal: context.signal });
+  const afterwards = await fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" });
+  await delay(collectorRoundsMs, undefined, { signal: context.signal });
+  assert.equal(
+    await fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" }),
+    afterwards,
+    "the collector goes on",
+  );
+  assert.equal(available.minimum, floor);
+  return { left: available.serving, collectedMs, refused };
+}
