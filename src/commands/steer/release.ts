@@ -156,8 +156,9 @@ function ofPresent(client: KubeClient, { namespace, name, protector }: Standing)
         "or if it was made by hand, the PodProtector",
     );
   }
-  const what = `PodProtector ${namespace}/${name} gets the annotation ${annotations.released}=true, and protects no more`;
-  const metadata = { uid: protector.metadata.uid, annotations: { [annotations.released]: "true" } };
+  const { released } = annotations;
+  const what = `PodProtector ${namespace}/${name} gets the annotation ${released}=true, and protects no more`;
+  const metadata = { uid: protector.metadata.uid, annotations: { [released]: "true" } };
   return patchOf(client, { resource: podProtectors, namespace, name }, what, { metadata });
 }
 
