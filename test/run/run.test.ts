@@ -85,14 +85,15 @@ test("a", (t, done) => {
 
 test("hooks of one file do not run for the tests of another", async (t) => {
   const { failures } = await runPlanted(t, {
-    one: `import { beforeEach } from "node:test"; beforeEach(() => void (globalThis.hooks = (globalThis.hooks ?? 0) + 1));
+    one: `import { beforeEach } from "node:test";
+beforeEach(() => void (globalThis.hooks = (globalThis.hooks ?? 0) + 1));
 test("a", () => {});`,
     two: `test("b", () => { if (globalThis.hooks !== 1) throw new Error("its hook ran"); });`,
   });
   assert.deepEqual([...failures.values()], []);
 });
 
-test("a failure is told with its file, its name and its reason, once, and what is skipped with its reason", async (t) => {
+test("a failure is told once, with its file, name and reason, and what is skipped with its reason", async (t) => {
   const { failures, run } = await runPlanted(t, {
     fails: `import { describe } from "node:test";
 describe("group", () => test("outer", (t) => t.test("inner", () => { throw new Error("why so"); })));`,
