@@ -1,7 +1,7 @@
 // How many pods were available in the last quarter of an hour, with a line for those that must stay.
 import { drawing } from "./element.js";
 
-// As model/low-marks.ts has them.
+// As model/fleet.ts has them.
 const slotMs = 15_000;
 const slotsMax = 60;
 const width = 132;

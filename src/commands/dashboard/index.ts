@@ -4,10 +4,10 @@
  *
  * - model/: what is known of the fleet, and what one browser is shown of it;
  * - watches.ts: where that comes from;
- * - http/: who may read the page, its updates, its routes;
- * - page-files.ts: joins the page, whose sources are in assets/dashboard;
+ * - http/: the page, whose sources are in assets/dashboard, who may read it, its updates, its routes;
  * - dashboard.ts: all of it together.
  */
+import { spawn } from "node:child_process";
 import { Problem } from "../../config/reading/problem.ts";
 import { StartError } from "../../lifecycle/component.ts";
 import { secretHex } from "../../util/rng.ts";
@@ -21,7 +21,6 @@ import {
   isGiven,
   valueOf,
 } from "../command.ts";
-import { openBrowser } from "./open-browser.ts";
 
 /** 128 bits. */
 const tokenDigits = 32;
@@ -85,4 +84,29 @@ function readPort(options: CommandOptions): number | Problem {
 function whenAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** The program that opens a URL on this kind of machine, and its arguments. Pure. */
+export function browserCommand(platform: NodeJS.Platform, url: string): readonly [string, readonly string[]] {
+  switch (platform) {
+    case "darwin":
+      return ["open", [url]];
+    case "win32":
+      return ["explorer", [url]];
+    default:
+      return ["xdg-open", [url]];
+  }
+}
+
+/** Resolves to what is wrong; undefined = it was started. The browser lives on when this program ends. */
+export function openBrowser(url: string, platform: NodeJS.Platform = process.platform): Promise<string | undefined> {
+  const [program, args] = browserCommand(platform, url);
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: "ignore", detached: true });
+    child.once("error", (error) => resolve(`cannot run ${program}: ${error.message}`));
+    child.once("spawn", () => {
+      child.unref();
+      resolve(undefined);
+    });
+  });
 }

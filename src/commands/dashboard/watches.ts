@@ -17,7 +17,7 @@ import { type Access, missingRight, reading } from "../clusters/reading.ts";
 import { type FleetCells, listCells } from "../fleet/cells.ts";
 import { readHeldChanges } from "../fleet/held-changes.ts";
 import { events } from "../fleet/refusals.ts";
-import { cellCard } from "./model/cells.ts";
+import { cellCard } from "./model/fleet.ts";
 import { type DashboardState } from "./model/dashboard-state.ts";
 import { decodeWatched, type WatchedProtector } from "./model/protector-row.ts";
 import { decodeEvent, eventComponents, type WatchedEvent } from "./model/timeline.ts";

@@ -1,7 +1,7 @@
 /** `podseidon explain`: why a deletion would be refused now, and what to do. */
-import { Problem } from "../../config/reading/problem.ts";
 import { formatMicroTime } from "../../api/micro-time.ts";
 import { objectKey } from "../../api/object-key.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { cellIDProblem } from "../../config/types/address.ts";
 import { protectorNameOf } from "../../generator/sources/source-plan.ts";
 import { sourceKinds } from "../../sources/index.ts";
@@ -12,9 +12,9 @@ import { type Command, type CommandContext, type CommandEnd, valueOf, wrongUsage
 import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { releasesOf } from "../fleet/refusals.ts";
 import { releasedText } from "../fleet/wording.ts";
-import { lostDefinitionText } from "../status/lost-definition.ts";
 import { standingJson } from "../status/json.ts";
-import { jsonText } from "../text/json.ts";
+import { lostDefinitionText } from "../status/text.ts";
+import { jsonText } from "../text/format.ts";
 import { type Explained, type Explanation, gather } from "./gather.ts";
 import { type AskedPod, type Judged } from "./judged.ts";
 import { findPod } from "./pod.ts";

@@ -6,7 +6,7 @@ import { listAll } from "../../kube/watch/index.ts";
 import { type OpenClusters } from "../clusters/open.ts";
 import { reading } from "../clusters/reading.ts";
 import { type CoreLook } from "../fleet/look.ts";
-import { type OpenPromise } from "../fleet/promises.ts";
+import { type OpenPromise } from "../fleet/protectors.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type AskedPod } from "./judged.ts";
 

@@ -3,8 +3,8 @@
  * is left out, with a line that says which right is missing.
  */
 import { objectKey } from "../../api/object-key.ts";
-import { type KubeClient, type KubeError } from "../../kube/kube-client.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
+import { type KubeClient, type KubeError } from "../../kube/kube-client.ts";
 import { type ReadDefinition, readDefinition } from "../../kube/protector-definition.ts";
 import { leases, podProtectors } from "../../kube/resources.ts";
 import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
@@ -13,13 +13,11 @@ import { type OpenClusters } from "../clusters/open.ts";
 import { type Access, reading } from "../clusters/reading.ts";
 import { type CommandContext } from "../command.ts";
 import { type FleetCells, listCells } from "./cells.ts";
-import { type HeldChanges, readHeldChanges } from "./held-changes.ts";
+import { findWaiting, type HeldChanges, isGeneratorAway, readHeldChanges } from "./held-changes.ts";
 import { type InvalidProtector, listProtectors } from "./protectors.ts";
-import { events, listProtectorEvents, type ProtectorEvent } from "./refusals.ts";
+import { events, listProtectorEvents, type ProtectorEvent, type SeenTombstone, seenTombstones } from "./refusals.ts";
 import { deployments, listReplicas, type ReadyReplicas } from "./replicas.ts";
 import { type Standing, standingOf } from "./standing.ts";
-import { type SeenTombstone, seenTombstones } from "./tombstones.ts";
-import { findWaiting, isGeneratorAway } from "./waiting.ts";
 
 export interface CoreLook {
   readonly core: string;

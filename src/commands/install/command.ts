@@ -14,17 +14,14 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { jsonText } from "../text/json.ts";
-import { shellWord } from "../text/shell.ts";
+import { jsonText, shellWord } from "../text/format.ts";
 import { lines } from "../uninstall/report.ts";
-import { type Site } from "./apply.ts";
+import { type Planned, type Site, type Step } from "./apply.ts";
 import { readAddress } from "./hand-over.ts";
 import { type InstallOptions, installOptions, parts, readInstallOptions } from "./options.ts";
 import { coreSteps, singleSteps, workerSteps } from "./part-steps.ts";
-import { printed } from "./print.ts";
+import { printed, systemd } from "./print.ts";
 import { readCells, readSettings } from "./settings.ts";
-import { type Planned, type Step } from "./step.ts";
-import { systemd } from "./systemd.ts";
 
 export const install: Command = {
   usage: "install <part>",

@@ -4,7 +4,6 @@ import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { ownDefinition } from "../carried/definition.ts";
 import { readCarried } from "../carried/files.ts";
 import { rendered } from "../carried/kustomization.ts";
-import { type Callers, cellFlags } from "./cell-flags.ts";
 
 /** As in the manifests. */
 export const systemNamespace = "podseidon-system";
@@ -150,4 +149,29 @@ function withText(value: unknown, from: string, to: string): unknown {
 /** A copy. */
 function changed(object: Json, change: (key: string, value: unknown) => unknown): Json {
   return fieldsOf(JSON.parse(JSON.stringify(object), change) as unknown);
+}
+
+/** The flags by which the webhook of a core knows its cells; `scripts/core-cells.ts` writes the same for kustomize. */
+
+/** How the webhook knows who calls it (docs/install.md#api-servers-as-callers). */
+export type Callers = "certificates" | "network";
+
+export interface CellFlags {
+  /** Where the kubeconfig of each cell is: a key of the Secret podseidon-worker-kubeconfigs. */
+  readonly configs: string;
+  /** Who may call it for which cell. The certificate of a cell's API server has the name of the cell. */
+  readonly callers: readonly string[];
+}
+
+/** `cells`: all that it serves. */
+export function cellFlags(callers: Callers, cells: readonly string[]): CellFlags {
+  const configs = cells.map((cell) => `${cell}=/etc/podseidon/workers/${cell}`).join(",");
+  const clients = cells.map((cell) => `${cell}=${cell}`).join(",");
+  return {
+    configs: `--webhook-worker-client-provider.map-configs=${configs}`,
+    callers:
+      callers === "certificates"
+        ? [`--webhook-client-cells=${clients}`]
+        : ["--webhook-client-ca-file=", `--webhook-allowed-cells=${cells.join(",")}`],
+  };
 }

@@ -7,7 +7,7 @@ import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { coreOptions, invalid, outputOption, readClusterChoice, workerOption } from "../clusters/options.ts";
 import { type CommandOption, type CommandOptions, isGiven, valueOf } from "../command.ts";
-import { type Callers } from "./cell-flags.ts";
+import { type Callers } from "./objects.ts";
 
 export type Part = "core" | "worker" | "single" | "systemd";
 export const parts: readonly Part[] = ["core", "worker", "single", "systemd"];

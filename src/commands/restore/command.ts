@@ -19,17 +19,17 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { wrapped } from "../text/wrap.ts";
-import { findLeader } from "./leading-generator.ts";
+import { wrapped } from "../text/format.ts";
 import {
   createDefinition,
+  findLeader,
   listRaw,
   type RestoreSite,
   stripFinalizers,
   waitEstablished,
   waitGone,
 } from "./restored-definition.ts";
-import { isReleased, restoreObjects, type RestoredCounts } from "./restored-objects.ts";
+import { isReleased, type RestoredCounts, restoreObjects } from "./restored-objects.ts";
 import { merged, nameOf, readSaved, type SavedObjects, writeSaved } from "./saved-objects.ts";
 
 export const restore: Command = {

@@ -2,10 +2,10 @@
  * `podseidon simulate drain|delete`: what would happen, judged by what the clusters show now. Nothing is written, and
  * nobody is asked: neither the webhook nor, with a dry run, the API servers.
  *
- * - guarding.ts, simulated-pods.ts, budgets.ts: the doors for objects from clusters. reads.ts reads them.
- * - guard.ts: the webhook in memory, over the accounting's own functions. replacement.ts: what replaced pods change.
+ * - simulated-pods.ts, budgets.ts: the doors for objects from clusters. reads.ts reads them.
+ * - guard.ts: the door for PodProtectors, and the webhook in memory, over the accounting's own functions.
  * - drain-plan.ts: kubectl drain in rounds. deletions.ts: deletions in one go. release-steps.ts: the end of a workload.
- * - obstacles.ts: why something stays, in words. drain-report.ts, drain-output.ts, obstacle-lines.ts, steps.ts: shown.
+ * - obstacles.ts: why something stays, in words. drain-report.ts, steps.ts: shown.
  */
 import { Problem, unknownName } from "../../config/reading/problem.ts";
 import { assert } from "../../util/assert.ts";
@@ -16,7 +16,7 @@ import { simulateDeleteDeployment } from "./delete/delete-deployment.ts";
 import { simulateDeleteNamespace } from "./delete/delete-namespace.ts";
 import { simulateDeletePods } from "./delete/delete-pod.ts";
 import { simulateDrain } from "./drain/drain.ts";
-import { type Simulation } from "./simulation.ts";
+import { type Simulation } from "./reads.ts";
 
 const actions = ["drain", "delete"] as const;
 const kinds = ["pod", "deployment", "namespace"] as const;

@@ -5,13 +5,13 @@ import { quote } from "../../config/types/value-type.ts";
 import { type KubeClient, type Resource } from "../../kube/kube-client.ts";
 import { leases, podProtectors, pods } from "../../kube/resources.ts";
 import { listAll } from "../../kube/watch/index.ts";
-import { type Access, reading, type Reading } from "../clusters/reading.ts";
 import { type OpenClusters } from "../clusters/open.ts";
+import { type OutputFormat } from "../clusters/options.ts";
+import { type Access, reading, type Reading } from "../clusters/reading.ts";
 import { type CommandContext, type CommandOptions, valueOf } from "../command.ts";
 import { type FleetCells, listCells } from "../fleet/cells.ts";
 import { type Budget, readBudget } from "./budgets.ts";
-import { type GuardOptions } from "./guard.ts";
-import { type Guarding, readGuarding } from "./guarding.ts";
+import { type Guarding, type GuardOptions, readGuarding } from "./guard.ts";
 import { readSimulatedPod, type SimulatedPod } from "./simulated-pods.ts";
 
 const budgetResource: Resource = { group: "policy", version: "v1", resource: "poddisruptionbudgets" };
@@ -123,4 +123,10 @@ export async function readBudgets({ client }: Worker, { signal, complain }: Read
   if (listed.ok) return found;
   complain(`${listed.problem}; PodDisruptionBudgets are not looked at`);
   return [];
+}
+
+export interface Simulation {
+  readonly context: CommandContext;
+  readonly options: CommandOptions;
+  readonly output: OutputFormat;
 }

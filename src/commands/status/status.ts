@@ -5,7 +5,7 @@ import { coreOptions, namespaceOption, outputOption, type OutputFormat } from ".
 import { onClusters, type OpenClusters } from "../clusters/open.ts";
 import { type Command, type CommandContext, type CommandEnd, isGiven, type Terminal } from "../command.ts";
 import { type CoreLook, looksAt } from "../fleet/look.ts";
-import { jsonText } from "../text/json.ts";
+import { jsonText } from "../text/format.ts";
 import { statusJson } from "./json.ts";
 import { isAnythingWrong, statusText } from "./text.ts";
 

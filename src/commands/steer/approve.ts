@@ -1,8 +1,8 @@
 /** `podseidon approve`: lists mass changes that are held, lets them pass, or undoes one (docs/mass-changes.md). */
-import { annotations } from "../../api/v1alpha1/names.ts";
 import { formatMicroTime, formatWholeSeconds } from "../../api/micro-time.ts";
-import { nearest } from "../../config/types/nearest.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
 import { Problem } from "../../config/reading/problem.ts";
+import { nearest } from "../../config/types/nearest.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { everyCause } from "../../generator/mass-changes/latches/latch-book.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
@@ -21,13 +21,10 @@ import {
 } from "../command.ts";
 import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
-import { ageText } from "../text/age.ts";
-import { wrapped } from "../text/wrap.ts";
-import { shellWord } from "../text/shell.ts";
-import { jsonText } from "../text/json.ts";
+import { ageText, jsonText, shellWord, wrapped } from "../text/format.ts";
 import { carryOut, type Change, dryRunOption, patchOf } from "./change.ts";
-import { readUntil } from "./values.ts";
 import { undo } from "./undo.ts";
+import { readUntil } from "./values.ts";
 
 /** As the generator has it: an approval is for what a person has just looked at. */
 const approvalMax = { max: 24 * 3_600_000, maxText: "24h" };

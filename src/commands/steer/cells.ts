@@ -1,9 +1,9 @@
 /** `podseidon cells`: lists the cells of the cores, keeps their counts, moves and retires them (docs/cells.md). */
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../api/cell-lease.ts";
 import { fieldsOf } from "../../api/json.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { cellIDProblem } from "../../config/types/address.ts";
 import { nearest } from "../../config/types/nearest.ts";
-import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { resourcePath } from "../../kube/kube-client.ts";
 import { leases, namespaces } from "../../kube/resources.ts";
@@ -21,9 +21,8 @@ import {
   wrongUsage,
 } from "../command.ts";
 import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
-import { cellLines, type CellLine, isCellWrong } from "../status/cell-lines.ts";
-import { cellsJson, cellsTable } from "../status/cells-table.ts";
-import { jsonText } from "../text/json.ts";
+import { type CellLine, cellLines, cellsJson, cellsTable, isCellWrong } from "../status/cell-lines.ts";
+import { jsonText } from "../text/format.ts";
 import { carryOut, type Change, creationOf, dryRunOption, patchOf } from "./change.ts";
 import { isUID, readUntil } from "./values.ts";
 

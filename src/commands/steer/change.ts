@@ -7,8 +7,7 @@ import { type KubeClient, type KubeRequest, type Resource, resourcePath } from "
 import { printable } from "../../util/printable.ts";
 import { type Access, reading } from "../clusters/reading.ts";
 import { type CommandContext, type CommandEnd, type CommandOption, type CommandOptions, isGiven } from "../command.ts";
-import { wrapped } from "../text/wrap.ts";
-import { jsonText } from "../text/json.ts";
+import { jsonText, wrapped } from "../text/format.ts";
 
 export interface Change {
   readonly client: KubeClient;

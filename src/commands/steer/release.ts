@@ -2,9 +2,9 @@
  * `podseidon release`: lets a PodProtector go by hand: one that dangles, or one that has vanished and that webhooks
  * keep in force (docs/generator.md#when-a-podprotector-is-gone).
  */
+import { objectKey } from "../../api/object-key.ts";
 import { holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { objectKey } from "../../api/object-key.ts";
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { byHandKeyOf, configMaps, generatorStateName } from "../../kube/generator-state.ts";
@@ -23,12 +23,9 @@ import {
 } from "../command.ts";
 import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
-import { ageText } from "../text/age.ts";
-import { wrapped } from "../text/wrap.ts";
-import { jsonText } from "../text/json.ts";
-import { shellWord } from "../text/shell.ts";
-import { isUID } from "./values.ts";
+import { ageText, jsonText, shellWord, wrapped } from "../text/format.ts";
 import { carryOut, type Change, creationOf, dryRunOption, patchOf } from "./change.ts";
+import { isUID } from "./values.ts";
 
 /** A note in a ConfigMap, for people. */
 const reasonLengthMax = 200;
@@ -156,10 +153,11 @@ function ofPresent(client: KubeClient, { namespace, name, protector }: Standing)
         "or if it was made by hand, the PodProtector",
     );
   }
-  const { released } = annotations;
-  const what = `PodProtector ${namespace}/${name} gets the annotation ${released}=true, and protects no more`;
-  const metadata = { uid: protector.metadata.uid, annotations: { [released]: "true" } };
-  return patchOf(client, { resource: podProtectors, namespace, name }, what, { metadata });
+  const gets = `gets the annotation ${annotations.released}=true, and protects no more`;
+  const metadata = { uid: protector.metadata.uid, annotations: { [annotations.released]: "true" } };
+  return patchOf(client, { resource: podProtectors, namespace, name }, `PodProtector ${namespace}/${name} ${gets}`, {
+    metadata,
+  });
 }
 
 /** Its source is deleted, and that is held (generator/mass-changes/announcements.ts). */

@@ -16,7 +16,7 @@ import { type Access, reading } from "../clusters/reading.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { readTarget } from "../explain/target.ts";
 import { Problem } from "../../config/reading/problem.ts";
-import { jsonText } from "../text/json.ts";
+import { jsonText } from "../text/format.ts";
 
 interface UndoableKind {
   readonly resource: Resource;

@@ -10,7 +10,7 @@ import { leases, namespaces } from "../../kube/resources.ts";
 import { listEntries, webhookConfigurations } from "../check/readers/webhook-entries.ts";
 import { reading } from "../clusters/reading.ts";
 import { type FleetCell, listCells } from "../fleet/cells.ts";
-import { ageText } from "../text/age.ts";
+import { ageText } from "../text/format.ts";
 import { findConfigurations } from "./inventory.ts";
 import { type Part } from "./steps.ts";
 import { nameOf, type Site } from "./target.ts";

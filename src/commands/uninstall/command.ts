@@ -6,7 +6,7 @@ import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { assert } from "../../util/assert.ts";
 import { onClusters, type OpenClusters } from "../clusters/open.ts";
-import { coreOptions, outputOption, type OutputFormat, readClusterChoice, workerOption } from "../clusters/options.ts";
+import { coreOptions, type OutputFormat, outputOption, readClusterChoice, workerOption } from "../clusters/options.ts";
 import {
   type Command,
   type CommandContext,
@@ -16,11 +16,10 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { jsonText } from "../text/json.ts";
-import { shellWord } from "../text/shell.ts";
+import { jsonText, shellWord } from "../text/format.ts";
 import { type Reason, reasonsAgainst, type Workers } from "./asking-clusters.ts";
-import { type Cleared, clear } from "./clear.ts";
-import { isEmpty, lines, planJson, planText, type PlannedStep } from "./report.ts";
+import { clear, type Cleared } from "./clear.ts";
+import { isEmpty, lines, planJson, type PlannedStep, planText } from "./report.ts";
 import { type Part, parts, stepsOf } from "./steps.ts";
 import { type Site } from "./target.ts";
 

@@ -1,7 +1,7 @@
 /** How an uninstall is told: the plan, and what came of it, for people and for programs. */
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
-import { wrapped } from "../text/wrap.ts";
+import { wrapped } from "../text/format.ts";
 import { type Step } from "./steps.ts";
 import { type Found, nameOf, type Target } from "./target.ts";
 

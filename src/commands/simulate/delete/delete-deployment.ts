@@ -1,23 +1,21 @@
 /** `podseidon simulate delete deployment NAME -n NAMESPACE`: of the core. */
 import { asList, fieldsOf } from "../../../api/json.ts";
-import { labels as podseidonLabels } from "../../../api/v1alpha1/names.ts";
 import { readLabels } from "../../../api/pod.ts";
+import { labels as podseidonLabels } from "../../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../../api/v1alpha1/pod-protector.ts";
 import { isKubeError, type KubeClient, type Resource, resourcePath } from "../../../kube/kube-client.ts";
 import { namespaces } from "../../../kube/resources.ts";
 import { printable } from "../../../util/printable.ts";
 import { floorOwnerOf } from "../../../webhook/decide/refusals/floor-owner.ts";
-import { reading } from "../../clusters/reading.ts";
 import { type OpenClusters } from "../../clusters/open.ts";
+import { reading } from "../../clusters/reading.ts";
 import { type CommandEnd, wrongUsage } from "../../command.ts";
 import { readHeldChanges } from "../../fleet/held-changes.ts";
-import { jsonText } from "../../text/json.ts";
-import { type ReleasedWorkload, releaseSteps } from "./release-steps.ts";
-import { Guard, type GuardOptions } from "../guard.ts";
-import { type Guarding } from "../guarding.ts";
-import { readGuards, type Reads } from "../reads.ts";
-import { type Simulation } from "../simulation.ts";
+import { jsonText } from "../../text/format.ts";
+import { Guard, type Guarding, type GuardOptions } from "../guard.ts";
+import { readGuards, type Reads, type Simulation } from "../reads.ts";
 import { stepLines } from "../steps.ts";
+import { type ReleasedWorkload, releaseSteps } from "./release-steps.ts";
 
 const deployments: Resource = { group: "apps", version: "v1", resource: "deployments" };
 

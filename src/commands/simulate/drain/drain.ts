@@ -1,16 +1,14 @@
 /** `podseidon simulate drain NODE... --cell CELL`. */
-import { isKubeError, type Resource, resourcePath } from "../../../kube/kube-client.ts";
 import { Problem } from "../../../config/reading/problem.ts";
 import { quote } from "../../../config/types/value-type.ts";
-import { reading } from "../../clusters/reading.ts";
+import { isKubeError, type Resource, resourcePath } from "../../../kube/kube-client.ts";
 import { type OpenClusters } from "../../clusters/open.ts";
+import { reading } from "../../clusters/reading.ts";
 import { type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../../command.ts";
-import { drainJSON, drainText } from "./drain-output.ts";
 import { planDrain } from "../drain-plan.ts";
-import { drainReport } from "./drain-report.ts";
-import { readBudgets, readGuards, readPods, type Worker, workerOf } from "../reads.ts";
+import { readBudgets, readGuards, readPods, type Simulation, type Worker, workerOf } from "../reads.ts";
 import { type SimulatedPod } from "../simulated-pods.ts";
-import { type Simulation } from "../simulation.ts";
+import { drainJSON, drainReport, drainText } from "./drain-report.ts";
 
 const nodeResource: Resource = { group: "", version: "v1", resource: "nodes" };
 /** Drained in one call: each is a list of pods, and kubectl takes hours for so many. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { browserCommand, openBrowser } from "../../../../src/commands/dashboard/index.ts";
 import { createFleet } from "../support/fleet.ts";
 
 test("the command prints the URL of the page and runs until it is stopped", async () => {
@@ -32,4 +33,18 @@ test("a port that is none is wrong usage", async () => {
     assert.equal(exitCode, 2);
     assert.match(problem ?? "", /^option --port: ".*" is no port; allowed: 0 \(any free one\) to 65535$/);
   }
+});
+
+test("each platform has its own program, which gets the URL as one argument", () => {
+  const url = "http://127.0.0.1:1/?token=a&b";
+  assert.deepEqual(browserCommand("linux", url), ["xdg-open", [url]]);
+  assert.deepEqual(browserCommand("darwin", url), ["open", [url]]);
+  assert.deepEqual(browserCommand("win32", url), ["explorer", [url]]);
+});
+
+test("a program that is not there is named", async (t) => {
+  const { PATH } = process.env;
+  t.after(() => void (process.env["PATH"] = PATH));
+  process.env["PATH"] = "/nowhere";
+  assert.match((await openBrowser("http://127.0.0.1:1/", "linux")) ?? "", /^cannot run xdg-open: /);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellLeaseLabels } from "../../../../src/api/cell-lease.ts";
-import { listCells } from "../../../../src/commands/fleet/cells.ts";
+import { gateFaultOf, listCells } from "../../../../src/commands/fleet/cells.ts";
 import { builtInResources } from "../../../double/index.ts";
 import { createCellLease, createFleet, systemNamespace } from "../support/fleet.ts";
 
@@ -28,4 +28,21 @@ test("cells are listed by name with when they were heard, and the generator besi
   );
   assert.deepEqual([observer?.lease.holderIdentity, observer?.glance.heardAgoMs], ["generator-1", 3_000]);
   assert.deepEqual((await listCells(core.client, "default", now, stop.signal)).observer, undefined);
+});
+
+test("each fault of a gate says what becomes of deletions, and none says nothing", () => {
+  const texts = ["missing", "unreachable", "other-cell w7", "strange"].map((gate) => gateFaultOf({ gate }));
+  assert.deepEqual(
+    texts.map((fault) => fault?.state),
+    ["gate missing", "gate unreachable", "gate wrong", "gate wrong"],
+  );
+  assert.match(texts[0]?.remark ?? "", /any pod can be deleted/);
+  assert.match(texts[1]?.remark ?? "", /deletions of pods are refused/);
+  assert.match(texts[2]?.remark ?? "", /for another cell: w7/);
+  // As aggregators write it.
+  assert.match(
+    gateFaultOf({ gate: "other-cell" })?.remark ?? "",
+    /another cell: see the end of the URL in its webhook/,
+  );
+  assert.equal(gateFaultOf({ gate: undefined }), undefined);
 });

@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Json } from "../../../../src/api/json.ts";
-import { coreObjects, singleObjects, systemdFiles, workerObjects } from "../../../../src/commands/install/objects.ts";
 import {
-  type Installation,
+  cellFlags,
+  coreObjects,
+  singleObjects,
+  systemdFiles,
+  workerObjects,
+} from "../../../../src/commands/install/objects.ts";
+import {
   assertSameObjects,
+  type Installation,
   installations,
   renderedByKustomize,
 } from "../../../manifests/installations.ts";
@@ -80,5 +86,21 @@ test("the unit and the environment file of every role are carried", () => {
     "podseidon@.service",
     "update-trigger.env",
     "webhook.env",
+  ]);
+});
+
+test("each cell has a kubeconfig of its name, and a client certificate of its name where certificates tell", () => {
+  const { configs, callers } = cellFlags("certificates", ["a", "b"]);
+  assert.equal(
+    configs,
+    "--webhook-worker-client-provider.map-configs=a=/etc/podseidon/workers/a,b=/etc/podseidon/workers/b",
+  );
+  assert.deepEqual(callers, ["--webhook-client-cells=a=a,b=b"]);
+});
+
+test("where the network tells who calls, no certificate is asked for, and the cells are named", () => {
+  assert.deepEqual(cellFlags("network", ["a", "b"]).callers, [
+    "--webhook-client-ca-file=",
+    "--webhook-allowed-cells=a,b",
   ]);
 });

@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apply } from "../../../../src/commands/install/apply.ts";
 import { type InstallOptions, readInstallOptions } from "../../../../src/commands/install/options.ts";
-import { secretWith } from "../../../../src/commands/install/secrets.ts";
-import { readCells, readSettings, settingsObject } from "../../../../src/commands/install/settings.ts";
+import {
+  base64,
+  readCells,
+  readSecret,
+  readSettings,
+  secretWith,
+  settingsObject,
+} from "../../../../src/commands/install/settings.ts";
 import { Problem } from "../../../../src/config/reading/problem.ts";
 import { createStage } from "./empty-cluster.ts";
 
@@ -34,4 +40,16 @@ test("settings that may not be read are a problem", async () => {
   const site = stage.siteOf("core");
   for (const read of [await readSettings(site, options({}), "install core"), await readCells(site)])
     assert.match(read instanceof Problem ? read.message : "", /you may not get/);
+});
+
+test("what is written into a Secret is read, beside what was in it before", async () => {
+  const site = createStage().siteOf("core");
+  assert.deepEqual(await readSecret(site, "x"), { ok: true, value: undefined });
+  await apply(site, secretWith("x", { a: base64("ä") }));
+  await apply(site, secretWith("x", { b: base64("2") }));
+  const read = await readSecret(site, "x");
+  assert.deepEqual(read.ok && [...(read.value ?? [])], [
+    ["a", "ä"],
+    ["b", "2"],
+  ]);
 });

@@ -1,10 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { type Answer, Guard } from "../../../../src/commands/simulate/guard.ts";
+import {
+  type Answer,
+  type GonePod,
+  Guard,
+  readGuarding,
+  settled,
+  withObject,
+} from "../../../../src/commands/simulate/guard.ts";
 import { deletionOf, type SimulatedPod } from "../../../../src/commands/simulate/simulated-pods.ts";
 import { countingMax } from "../../../../src/webhook/protector/protectors.ts";
-import { guardOptions, pod, podsNamed, protector, type ProtectorFields } from "./support.ts";
+import {
+  guardOptions,
+  now,
+  pod,
+  type PodFields,
+  podsNamed,
+  protector,
+  type ProtectorFields,
+  rawProtector,
+} from "./support.ts";
 
 const shadow = { annotations: { [annotations.mode]: "shadow" } };
 
@@ -109,4 +125,92 @@ test("when pods are replaced, what was promised is free again", () => {
   assert.equal(said(evict(guard, pod("web-2"))), "admitted free");
   guard.replaced([{ cellID: "a", pod: pod("web-2").record, isReplaced: false }]);
   assert.equal(said(evict(guard, pod("web-3"))), "core/shop/web rejected");
+});
+
+test("a valid PodProtector is taken with its counting selector and the name of its core", () => {
+  const aggregationSelector = { matchLabels: { app: "web" } };
+  const read = readGuarding("east", rawProtector("web", { spec: { aggregationSelector } }));
+  assert(read !== undefined);
+  assert.equal(read.id, "east/shop/web");
+  assert.deepEqual(read.selector, aggregationSelector);
+  assert.equal(read.isShadow, false);
+  assert.equal(read.state.kind, "valid");
+});
+
+test("a released PodProtector is not in force, whether it is valid or not", () => {
+  const metadata = { annotations: { [annotations.released]: "true" } };
+  assert.equal(readGuarding("core", rawProtector("web", { metadata })), undefined);
+  assert.equal(readGuarding("core", rawProtector("web", { metadata, spec: { minAvailable: "x" } })), undefined);
+});
+
+test("an invalid PodProtector keeps what the valid part of its selector selects", () => {
+  const read = readGuarding("core", rawProtector("web", { spec: { minAvailable: "many" } }));
+  assert.equal(read?.state.kind, "unusable");
+  assert.deepEqual(read?.selector.matchLabels, { app: "web" });
+});
+
+test("a PodProtector in shadow says so", () => {
+  const metadata = { annotations: { [annotations.mode]: "shadow" } };
+  assert.equal(readGuarding("core", rawProtector("web", { metadata }))?.isShadow, true);
+});
+
+test("what is no object with a name is passed over", () => {
+  assert.equal(readGuarding("core", null), undefined);
+  assert.equal(readGuarding("core", { metadata: { name: "web" } }), undefined);
+});
+
+test("another status of the same object is judged by", () => {
+  const { state } = protector("web", { cells: { a: 3 } });
+  assert(state.kind === "valid");
+  const { status: _, ...without } = state.view.protector;
+  assert.equal(withObject(state.view, without).protector.status, undefined);
+});
+
+function after(fields: ProtectorFields, ...gone: readonly GonePod[]) {
+  const { state } = protector("web", fields);
+  assert(state.kind === "valid");
+  return settled(state.view.protector, gone, now).status;
+}
+
+function gone(fields: PodFields = {}, isReplaced = true): GonePod {
+  return { cellID: "a", pod: pod("web-1", fields).record, isReplaced };
+}
+
+test("a pod that was available and is replaced changes no count, and nothing is promised any more", () => {
+  const status = after({ cells: { a: 3, b: 2 }, promised: { a: ["x"], b: ["y"] } }, gone());
+  assert.equal(status?.summary.aggregatedAvailableReplicas, 5);
+  assert.equal(status?.summary.estimatedAvailableReplicas, 5);
+});
+
+test("in place of a pod that was not available there is one that is", () => {
+  const status = after({ cells: { a: 2 }, totals: { a: 3 } }, gone({ isReady: false }));
+  assert.equal(status?.cells[0]?.aggregation?.availableReplicas, 3);
+  assert.equal(status?.cells[0]?.aggregation?.readyReplicas, 3);
+  assert.equal(status?.cells[0]?.aggregation?.totalReplicas, 3);
+});
+
+test("a pod that nobody replaces is missing from then on", () => {
+  const status = after({ cells: { a: 3 } }, gone({}, false));
+  assert.equal(status?.cells[0]?.aggregation?.availableReplicas, 2);
+  assert.equal(status?.cells[0]?.aggregation?.totalReplicas, 2);
+});
+
+test("a pod that had ended already was not counted, and changes nothing", () => {
+  const status = after({ cells: { a: 3 } }, gone({ phase: "Failed" }), gone({ metadata: { deletionTimestamp: "x" } }));
+  assert.equal(status?.cells[0]?.aggregation?.availableReplicas, 3);
+});
+
+test("a pod that is too young is not counted as available, and its replacement is", () => {
+  const young = gone({ metadata: {} });
+  const spec = { minReadySeconds: 2 * 3600 };
+  assert.equal(after({ cells: { a: 2 }, totals: { a: 3 }, spec }, young)?.summary.aggregatedAvailableReplicas, 3);
+});
+
+test("only the counts of the pod's cell change, and none are made up", () => {
+  const { state } = protector("web", { cells: { b: 2 } });
+  assert(state.kind === "valid");
+  assert.equal(settled(state.view.protector, [gone({ isReady: false })], now).status?.cells[0]?.cellID, "b");
+  assert.equal(after({ cells: { b: 2 } }, gone({ isReady: false }))?.summary.aggregatedAvailableReplicas, 2);
+  const { status: _, ...uncounted } = state.view.protector;
+  assert.equal(settled(uncounted, [gone()], now), uncounted);
 });

@@ -2,8 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellLeaseAnnotations } from "../../../../src/api/cell-lease.ts";
 import { lookAt } from "../../../../src/commands/fleet/look.ts";
-import { cellLines, cellTone, heardText, isCellWrong } from "../../../../src/commands/status/cell-lines.ts";
-import { createCellLease, createFleet, createProtector, systemNamespace } from "../support/fleet.ts";
+import {
+  cellLines,
+  cellsJson,
+  cellsTable,
+  cellTone,
+  heardText,
+  isCellWrong,
+} from "../../../../src/commands/status/cell-lines.ts";
+import { createCellLease, createFleet, createProtector, plainTerminal, systemNamespace } from "../support/fleet.ts";
 
 test("each cell has a state and what there is to say about it", async () => {
   const { core, clock, stop } = await createFleet();
@@ -49,4 +56,22 @@ test("each cell has a state and what there is to say about it", async () => {
   assert.match(remarksOf("odd")[0] ?? "", /keep-until="soon" is ignored; allowed: an RFC 3339 time/);
   assert.deepEqual(lines.map(heardText).slice(0, 2), ["never", "0.3 s ago"]);
   assert.deepEqual([isCellWrong("retiring"), cellTone("ok"), cellTone("ghost")], [false, "good", "bad"]);
+});
+
+test("without cells there is no table, and with one it has its holder and age", async () => {
+  const { core, clock, stop } = await createFleet();
+  const look = () =>
+    lookAt({
+      core: "core",
+      client: core.client,
+      namespace: undefined,
+      leaseNamespace: systemNamespace,
+      clock,
+      signal: stop.signal,
+    });
+  assert.equal(cellsTable(await look(), plainTerminal), "");
+  await createCellLease(core, clock, "w1", { agoMs: 300 });
+  const found = await look();
+  assert.match(cellsTable(found, plainTerminal), /\nw1 +0\.3 s ago +0 +aggregator-w1 +ok\n$/);
+  assert.deepEqual(cellsJson(found).core, "core");
 });

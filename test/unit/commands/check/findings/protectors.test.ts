@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { protectorFindings } from "../../../../../src/commands/check/findings/protectors.ts";
 import { objectKey } from "../../../../../src/api/object-key.ts";
-import { type ProtectorEvent } from "../../../../../src/commands/fleet/refusals.ts";
 import { type CoreFacts } from "../../../../../src/commands/check/facts.ts";
-import { core, protector, read, unread } from "../sound-facts.ts";
+import { protectorFindings, tombstoneFindings } from "../../../../../src/commands/check/findings/protectors.ts";
+import { type ProtectorEvent } from "../../../../../src/commands/fleet/refusals.ts";
+import { before, core, now, protector, read, unread } from "../sound-facts.ts";
 
 const texts = (fields: Partial<CoreFacts>): readonly string[] =>
   protectorFindings(core(fields)).map(({ level, text }) => `${level} ${text}`);
@@ -68,4 +68,32 @@ test("who was refused lately is a note, with the caller that asked most", () => 
     "ok 2 PodProtectors, none with a fault of its own",
     "note 8 deletions refused in the last hour, of 2 workloads, most of them by runaway (6)",
   ]);
+});
+
+const event = (name: string, message = "It is gone") => ({
+  protector: objectKey("shop", name),
+  uid: `former-${name}`,
+  reason: "PodProtectorLost",
+  message,
+  count: 1,
+  lastAt: before(60),
+  component: "podseidon-webhook",
+});
+
+test("a PodProtector that webhooks keep in force is told with the way out", () => {
+  const [found, ...more] = tombstoneFindings(core({ protectorEvents: read([event("lost")]) }), now);
+  assert.match(found?.text ?? "", /^shop\/lost is gone without having been released.*said 1 m 00 s ago/);
+  assert.equal(found?.command, "podseidon release shop/lost");
+  assert.deepEqual(more, []);
+});
+
+test("one that was made again, or is no longer in force, is not told", () => {
+  const protectors = read({ valid: [protector("lost")], invalid: [] });
+  assert.deepEqual(tombstoneFindings(core({ protectorEvents: read([event("lost")]), protectors }), now), []);
+  const over = event("lost", "It was gone, and is no longer in force: it was deleted");
+  assert.deepEqual(tombstoneFindings(core({ protectorEvents: read([over]) }), now), []);
+});
+
+test("without Events nothing is claimed", () => {
+  assert.equal(tombstoneFindings(core({ protectorEvents: unread }), now)[0]?.level, "unchecked");
 });

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cellLeaseAnnotations } from "../../../../../src/api/cell-lease.ts";
+import { type Finding } from "../../../../../src/commands/check/finding.ts";
 import {
   certificateEventFindings,
   releaseFindings,
+  rightFindings,
   webhookReplicaFindings,
 } from "../../../../../src/commands/check/findings/roles.ts";
-import { cellLeaseAnnotations } from "../../../../../src/api/cell-lease.ts";
-import { type Finding } from "../../../../../src/commands/check/finding.ts";
 import { before, cell, core, deployment, now, productVersion, read, unread } from "../sound-facts.ts";
 
 const levels = (findings: readonly Finding[]): readonly string[] =>
@@ -68,4 +69,27 @@ test("a program of another release than the roles is only a note", () => {
     levels(releaseFindings(core(), [], "0.2.0 (def)"))[0] ?? "",
     /^note roles are of release 0\.1\.0 \(abc\), this program of 0\.2\.0/,
   );
+});
+
+const right = (account: string, name: string, isGranted: boolean) => ({ account, right: name, isGranted });
+
+test("accounts that have all rights are one line", () => {
+  const rights = read([right("a", "get pods", true), right("b", "list pods", true)]);
+  assert.deepEqual(
+    rightFindings(rights).map(({ level, text }) => `${level} ${text}`),
+    ["ok rights of a, b"],
+  );
+});
+
+test("what an account lacks is named, account by account", () => {
+  const rights = read([right("a", "get pods", false), right("a", "list pods", false), right("b", "get pods", true)]);
+  assert.deepEqual(
+    rightFindings(rights).map(({ level, text }) => `${level} ${text}`),
+    ["fail a may not get pods, list pods"],
+  );
+});
+
+test("without the right to ask, or without an account, nothing is claimed", () => {
+  assert.equal(rightFindings(unread)[0]?.level, "unchecked");
+  assert.equal(rightFindings(read([]))[0]?.level, "unchecked");
 });

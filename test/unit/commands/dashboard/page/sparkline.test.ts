@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LowMarks, slotMs, slotsMax } from "../../../../../src/commands/dashboard/model/low-marks.ts";
+import { LowMarks, slotMs, slotsMax } from "../../../../../src/commands/dashboard/model/fleet.ts";
 import { loadModule } from "./modules.ts";
 
 interface Sparkline {
