@@ -1,6 +1,6 @@
 /** The command line of a script that people run by hand: read, with its mistakes told in one line and the usage. */
 import { CertificateRequestError } from "../src/certificates/index.ts";
-import { messageOf } from "../src/util/error-message.ts";
+import { messageOf } from "../src/util/printable.ts";
 
 /** An invalid argument; the message is one line. */
 export class ArgumentError extends Error {

@@ -1,7 +1,7 @@
 /** `podseidon install systemd`: prints the unit and the environment files, or writes them into a folder. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { messageOf } from "../../util/error-message.ts";
+import { messageOf } from "../../util/printable.ts";
 import { invalid } from "../clusters/options.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { systemdFiles } from "./objects.ts";

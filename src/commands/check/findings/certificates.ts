@@ -1,6 +1,6 @@
 /** Certificates of a worker's webhook: those that its API server trusts, and the one that the webhook serves. */
 import { readCertificates, subjectOf } from "../../../util/pem-certificates.ts";
-import { messageOf } from "../../../util/error-message.ts";
+import { messageOf } from "../../../util/printable.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 import { ageText } from "../../text/age.ts";
 import { type EntryFacts, type ReadServed, type WorkerFacts } from "../facts.ts";

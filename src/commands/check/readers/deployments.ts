@@ -1,5 +1,14 @@
 /** The Deployments of the roles, by the labels of the manifests, and the flags that they are given. */
 import { asList, fieldsOf } from "../../../api/json.ts";
+import {
+  type Unchecked,
+  type V1Container,
+  type V1Deployment,
+  type V1DeploymentSpec,
+  type V1EnvVar,
+  type V1PodSpec,
+  type V1PodTemplateSpec,
+} from "../../../api/models.ts";
 import { environmentName } from "../../../config/reading/environment.ts";
 import { type FlagName } from "../../../config/flag-table.ts";
 import { type KubeClient } from "../../../kube/kube-client.ts";
@@ -23,11 +32,11 @@ export function readDeployments(
   signal: AbortSignal,
 ): Promise<readonly DeploymentFacts[]> {
   return listDeployments(cluster, { namespace, signal }, (replicas, raw) => {
-    const { template } = fieldsOf(fieldsOf(raw)["spec"]);
-    const pod = fieldsOf(fieldsOf(template)["spec"]);
-    const containers = asList(pod["containers"]).map(fieldsOf);
-    const account = pod["serviceAccountName"];
-    const image = containers[0]?.["image"];
+    const { template } = fieldsOf<V1DeploymentSpec>(fieldsOf<V1Deployment>(raw).spec);
+    const pod = fieldsOf<V1PodSpec>(fieldsOf<V1PodTemplateSpec>(template).spec);
+    const containers = asList(pod.containers).map((container) => fieldsOf<V1Container>(container));
+    const account = pod.serviceAccountName;
+    const image = containers[0]?.image;
     return {
       ...replicas,
       image: typeof image === "string" ? image : "",
@@ -38,10 +47,10 @@ export function readDeployments(
 }
 
 /** Of a container: what stands in its arguments takes precedence. */
-function flagsOf({ args, env }: Readonly<Record<string, unknown>>): readonly (readonly [string, string])[] {
+function flagsOf({ args, env }: Unchecked<V1Container>): readonly (readonly [string, string])[] {
   const variables = new Map(
     asList(env)
-      .map(fieldsOf)
+      .map((variable) => fieldsOf<V1EnvVar>(variable))
       .map(({ name, value }) => [name, value]),
   );
   const ofVariables = readFlags.flatMap((flag) => {
