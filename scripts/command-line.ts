@@ -1,5 +1,5 @@
 /** The command line of a script that people run by hand: read, with its mistakes told in one line and the usage. */
-import { messageOf } from "../src/util/error-message.ts";
+import { messageOf } from "../src/util/printable.ts";
 
 /** An invalid argument; the message is one line. */
 export class ArgumentError extends Error {

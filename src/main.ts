@@ -18,7 +18,8 @@ import {
   type Role,
 } from "./config/index.ts";
 import { roleHelpText } from "./config/pages/help.ts";
-import { runProcess, StartError, type Component } from "./lifecycle/index.ts";
+import { StartError, type Component } from "./lifecycle/component.ts";
+import { runProcess } from "./lifecycle/process.ts";
 import type * as observability from "./observability/index.ts";
 // `import type` leaves nothing behind; an inline `type` would still load the module, and the Kubernetes client with it.
 import type { CommandSurroundings } from "./commands/command.ts";

@@ -12,6 +12,8 @@ export interface ImportSite {
   /** Undefined when the module is computed: `import(name)`. */
   readonly specifier: string | undefined;
   readonly line: number;
+  /** Written as `import type … from` or `export type … from`: nothing is loaded when the program runs. */
+  readonly isTypeOnly: boolean;
 }
 
 /** Parses a TypeScript or JavaScript file. Throws an Error that names the file and the line of the first error. */
@@ -85,11 +87,17 @@ function moduleOf(node: Node): Node | undefined {
   }
 }
 
+function isTypeOnly(node: Node): boolean {
+  if (node.type === "ImportDeclaration") return node.importKind === "type";
+  return node.type === "ExportNamedDeclaration" && node.exportKind === "type";
+}
+
 function findImports(program: Program, text: string): ImportSite[] {
   const sites: ImportSite[] = [];
   walk(program, (node) => {
     const module = moduleOf(node);
-    if (module !== undefined) sites.push({ specifier: textOf(module), line: lineAt(text, module.start) });
+    if (module === undefined) return;
+    sites.push({ specifier: textOf(module), line: lineAt(text, module.start), isTypeOnly: isTypeOnly(node) });
   });
   return sites;
 }

@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf } from "../../src/util/error-message.ts";
+import { messageOf } from "../../src/util/printable.ts";
 import { ArgumentError, readArguments, runProgram } from "../command-line.ts";
 import { readDockerfile } from "../image-root.ts";
 import { type Architecture, foreignNode, ownArchitecture, readArchitecture } from "../sea/foreign-node.ts";

@@ -2,7 +2,7 @@
 import { type ObjectKey, partsOf } from "../api/object-key.ts";
 import { errorLabel } from "../kube/kube-client.ts";
 import { type oldestAges, openKinds } from "../accounting/history/oldest-open.ts";
-import { createPrunedCounter } from "../kube/pod-protector-metrics.ts";
+import { createPrunedCounter } from "../kube/pod-protectors.ts";
 import {
   asyncLatencySeconds,
   type Counter,

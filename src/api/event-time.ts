@@ -4,17 +4,21 @@
  * Times are texts (JSON) or Dates (protobuf).
  */
 import { type EpochMicros, laterOf } from "../util/clock.ts";
-import { asList, asObject, type Json } from "./json.ts";
+import { asList, fieldsOf } from "./json.ts";
 import { parseTime } from "./micro-time.ts";
+import { type Unchecked, type V1ObjectMeta, type V1PodCondition, type V1PodStatus } from "./models.ts";
 import { annotations } from "./v1alpha1/names.ts";
 
 /** Reads `metadata` and `status` of a pod; undefined when they prove no time. Never throws. */
-export type ReadEventTime = (metadata: Json, status: Json | undefined) => EpochMicros | undefined;
+export type ReadEventTime = (
+  metadata: Unchecked<V1ObjectMeta>,
+  status: Unchecked<V1PodStatus> | undefined,
+) => EpochMicros | undefined;
 
 /** The newest of creation, request of the deletion, touch of the update-trigger, and managedFields times. */
 export const readManagedFieldsTime: ReadEventTime = (metadata) => {
   let newest = readOwnTime(metadata);
-  for (const entry of asList(metadata["managedFields"])) newest = laterOf(newest, parseTime(asObject(entry)?.["time"]));
+  for (const entry of asList(metadata.managedFields)) newest = laterOf(newest, parseTime(fieldsOf(entry)["time"]));
   return newest;
 };
 
@@ -24,10 +28,9 @@ export const readManagedFieldsTime: ReadEventTime = (metadata) => {
  */
 export const readStatusTime: ReadEventTime = (metadata, status) => {
   let newest = readOwnTime(metadata);
-  for (const item of asList(status?.["conditions"])) {
-    const condition = asObject(item);
-    newest = laterOf(newest, parseTime(condition?.["lastTransitionTime"]));
-    newest = laterOf(newest, parseTime(condition?.["lastProbeTime"]));
+  for (const item of asList(status?.conditions)) {
+    const { lastTransitionTime, lastProbeTime } = fieldsOf<V1PodCondition>(item);
+    newest = laterOf(laterOf(newest, parseTime(lastTransitionTime)), parseTime(lastProbeTime));
   }
   return newest;
 };
@@ -37,16 +40,16 @@ export const readStatusTime: ReadEventTime = (metadata, status) => {
  * ignored.
  */
 export function annotationTimeReader(key: string): ReadEventTime {
-  return (metadata) => parseTime(asObject(metadata["annotations"])?.[key]);
+  return (metadata) => parseTime(fieldsOf(metadata.annotations)[key]);
 }
 
-function readOwnTime(metadata: Json): EpochMicros | undefined {
-  const created = parseTime(metadata["creationTimestamp"]);
-  const touched = parseTime(asObject(metadata["annotations"])?.[annotations.updateTriggerTime]);
+function readOwnTime(metadata: Unchecked<V1ObjectMeta>): EpochMicros | undefined {
+  const created = parseTime(metadata.creationTimestamp);
+  const touched = parseTime(fieldsOf(metadata.annotations)[annotations.updateTriggerTime]);
   const newest = laterOf(created, touched);
   // deletionTimestamp is the time of the request plus the grace period, so it is in the future.
-  const deletion = parseTime(metadata["deletionTimestamp"]);
-  const graceSeconds = metadata["deletionGracePeriodSeconds"];
+  const deletion = parseTime(metadata.deletionTimestamp);
+  const graceSeconds = metadata.deletionGracePeriodSeconds;
   if (deletion === undefined || typeof graceSeconds !== "number") return newest;
   return laterOf(newest, (deletion - graceSeconds * 1_000_000) as EpochMicros);
 }

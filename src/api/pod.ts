@@ -5,7 +5,8 @@
 import { type ObjectKey, objectKey } from "./object-key.ts";
 import { type EpochMicros } from "../util/clock.ts";
 import { type ReadEventTime, readManagedFieldsTime } from "./event-time.ts";
-import { asList, asObject, type Json } from "./json.ts";
+import { asList, asObject, fieldsOf } from "./json.ts";
+import { type Unchecked, type V1ObjectMeta, type V1Pod, type V1PodCondition, type V1PodStatus } from "./models.ts";
 import { parseTime } from "./micro-time.ts";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
 import { type ReadWorkloadKind } from "./workload-kind.ts";
@@ -52,18 +53,16 @@ export function readPodRecord(
   readEventTime: ReadEventTime = readManagedFieldsTime,
   readKind: ReadWorkloadKind = () => undefined,
 ): PodRecord | undefined {
-  const metadata = asObject(asObject(raw)?.["metadata"]);
-  const name = metadata?.["name"];
-  const namespace = metadata?.["namespace"];
-  const uid = metadata?.["uid"];
-  const resourceVersion = parseResourceVersion(metadata?.["resourceVersion"]);
-  if (metadata === undefined || resourceVersion === undefined) return undefined;
+  const pod = fieldsOf<V1Pod>(raw);
+  const metadata = fieldsOf<V1ObjectMeta>(pod.metadata);
+  const { name, namespace, uid, deletionTimestamp } = metadata;
+  const resourceVersion = parseResourceVersion(metadata.resourceVersion);
+  if (resourceVersion === undefined) return undefined;
   if (typeof name !== "string" || typeof namespace !== "string" || typeof uid !== "string") return undefined;
   if (name === "" || namespace === "" || uid === "") return undefined;
 
-  const status = asObject(asObject(raw)?.["status"]);
-  const phase = status?.["phase"];
-  const deletion = metadata["deletionTimestamp"];
+  const status = asObject<V1PodStatus>(pod.status);
+  const phase = status?.phase;
   const conditions = readConditions(status);
   return {
     key: objectKey(namespace, name),
@@ -71,8 +70,8 @@ export function readPodRecord(
     name,
     uid,
     resourceVersion,
-    labels: intern(readStringMap(metadata["labels"])),
-    isTerminating: typeof deletion === "string" || deletion instanceof Date,
+    labels: intern(readStringMap(metadata.labels)),
+    isTerminating: typeof deletionTimestamp === "string" || deletionTimestamp instanceof Date,
     isTerminal: phase === "Failed" || phase === "Succeeded",
     isScheduled: conditions.isScheduled,
     isInitialized: conditions.isInitialized,
@@ -86,12 +85,12 @@ export function readPodRecord(
 
 /** The annotations of a raw object; empty when there are none. */
 export function readAnnotations(raw: unknown): Labels {
-  return readStringMap(asObject(asObject(raw)?.["metadata"])?.["annotations"]);
+  return readStringMap(fieldsOf<V1ObjectMeta>(fieldsOf<V1Pod>(raw).metadata).annotations);
 }
 
 /** The labels of a raw object; empty when there are none. */
 export function readLabels(raw: unknown): Labels {
-  return readStringMap(asObject(asObject(raw)?.["metadata"])?.["labels"]);
+  return readStringMap(fieldsOf<V1ObjectMeta>(fieldsOf<V1Pod>(raw).metadata).labels);
 }
 
 function readStringMap(value: unknown): Labels {
@@ -107,20 +106,20 @@ function readStringMap(value: unknown): Labels {
 }
 
 function readConditions(
-  status: Json | undefined,
+  status: Unchecked<V1PodStatus> | undefined,
 ): Pick<PodRecord, "isScheduled" | "isInitialized" | "isReady" | "readySince"> {
   let isScheduled = false;
   let isInitialized = false;
   let isReady = false;
   let readySince: EpochMicros | undefined;
-  for (const item of asList(status?.["conditions"])) {
-    const condition = asObject(item);
-    if (condition?.["status"] !== "True") continue;
-    if (condition["type"] === "PodScheduled") isScheduled = true;
-    else if (condition["type"] === "Initialized") isInitialized = true;
-    else if (condition["type"] === "Ready") {
+  for (const item of asList(status?.conditions)) {
+    const { type, status: is, lastTransitionTime } = fieldsOf<V1PodCondition>(item);
+    if (is !== "True") continue;
+    if (type === "PodScheduled") isScheduled = true;
+    else if (type === "Initialized") isInitialized = true;
+    else if (type === "Ready") {
       isReady = true;
-      readySince = parseTime(condition["lastTransitionTime"]);
+      readySince = parseTime(lastTransitionTime);
     }
   }
   return { isScheduled, isInitialized, isReady, readySince };

@@ -2,7 +2,8 @@
  * The kind of workload that a pod belongs to, as people know it: of its controller, or of that one's controller where a
  * label tells.
  */
-import { asList, asObject, type Json } from "./json.ts";
+import { asList, fieldsOf } from "./json.ts";
+import { type Unchecked, type V1ObjectMeta, type V1OwnerReference } from "./models.ts";
 
 /** Of a pod that nobody controls. */
 export const noWorkload = "Pod";
@@ -10,7 +11,7 @@ export const noWorkload = "Pod";
 export const otherWorkload = "other";
 
 /** Reads it from the metadata of a pod; undefined = it is not wanted. */
-export type ReadWorkloadKind = (metadata: Json) => string | undefined;
+export type ReadWorkloadKind = (metadata: Unchecked<V1ObjectMeta>) => string | undefined;
 
 /** A kind is the name of a type: anybody who makes pods may write anything there. */
 const kindPattern = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
@@ -25,13 +26,13 @@ const ownersOfReplicaSets = [
 ] as const;
 
 /** Never throws, whatever the metadata holds. */
-export function readWorkloadKind(metadata: Json): string {
-  const owners = asList(metadata["ownerReferences"]).map((owner) => asObject(owner));
-  const controller = owners.find((owner) => owner?.["controller"] === true);
+export function readWorkloadKind(metadata: Unchecked<V1ObjectMeta>): string {
+  const owners = asList(metadata.ownerReferences).map((owner) => fieldsOf<V1OwnerReference>(owner));
+  const controller = owners.find((owner) => owner.controller === true);
   if (controller === undefined) return noWorkload;
   const { kind } = controller;
   if (typeof kind !== "string" || !kindPattern.test(kind)) return otherWorkload;
   if (kind !== "ReplicaSet") return kind;
-  const labels = asObject(metadata["labels"]) ?? {};
+  const labels = fieldsOf(metadata.labels);
   return ownersOfReplicaSets.find(([label]) => Object.hasOwn(labels, label))?.[1] ?? kind;
 }

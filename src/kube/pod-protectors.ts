@@ -7,6 +7,7 @@ import { type ObjectMeta, type PodProtectorStatus } from "../api/v1alpha1/pod-pr
 import { assertNever } from "../util/assert.ts";
 import { asKubeError, type KubeClient, KubeError, type KubeRequest, resourcePath } from "./kube-client.ts";
 import { podProtectors, readProtector, type ReadProtector, type StoredProtector } from "./resources.ts";
+import { type Metrics } from "../util/metrics.ts";
 
 /** `timeoutMs`: the deadline of each request; by default that of the client. */
 export type RequestLimits = Pick<KubeRequest, "timeoutMs" | "signal">;
@@ -184,4 +185,30 @@ async function checkLive(
 
 function invalidObject({ namespace, name }: Place, reason: string): KubeError {
   return new KubeError("malformed", `PodProtector ${namespace}/${name} is invalid: ${reason}`);
+}
+
+/**
+ * The metrics of PodProtectors that several roles count: one name, one help text and one set of labels each.
+ * `ppr_index_error`, upstream's name and label (docs/compatibility.md#metrics). The counter is to be called once for
+ * each state of a PodProtector that is delivered and invalid; its reason is logged. The only value of the label is
+ * "Invalid".
+ */
+export function createIndexErrorCounter(metrics: Metrics): () => void {
+  const errors = metrics.counter("ppr_index_error", "Invalid states of PodProtectors received from the core", [
+    "error",
+  ]);
+  return () => errors.inc({ error: "Invalid" });
+}
+
+/**
+ * `extension_fields_pruned_total` (docs/compatibility.md#extensions). The counter is to be called once for each
+ * accepted status write in whose answer the extension fields are missing; `core` is the name of the core.
+ */
+export function createPrunedCounter(metrics: Metrics, role: "webhook" | "aggregator"): (core: string) => void {
+  const writes = metrics.counter(
+    "extension_fields_pruned_total",
+    "Accepted status writes whose extension fields the CRD of the core dropped",
+    ["role", "core"],
+  );
+  return (core) => writes.inc({ role, core });
 }

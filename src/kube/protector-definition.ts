@@ -3,6 +3,7 @@
  * believes such an event looks here first (docs/generator.md#when-a-podprotector-is-gone).
  */
 import { fieldsOf } from "../api/json.ts";
+import { type V1CustomResourceDefinition, type V1ObjectMeta } from "../api/models.ts";
 import { apiGroup, podProtectorResource } from "../api/v1alpha1/names.ts";
 import { asKubeError, type KubeClient, KubeError, resourcePath } from "./kube-client.ts";
 import { type RequestLimits } from "./pod-protectors.ts";
@@ -30,7 +31,7 @@ export async function readDefinition(core: KubeClient, limits: RequestLimits): P
     if (error.kind === "notFound" && error.status !== undefined) return { kind: "gone" };
     return { kind: error.kind === "forbidden" ? "forbidden" : "failed", error };
   }
-  const { uid, deletionTimestamp } = fieldsOf(fieldsOf(answer)["metadata"]);
+  const { uid, deletionTimestamp } = fieldsOf<V1ObjectMeta>(fieldsOf<V1CustomResourceDefinition>(answer).metadata);
   if (typeof uid === "string") return { kind: "there", uid, isTerminating: deletionTimestamp !== undefined };
   return { kind: "failed", error: new KubeError("malformed", `GET ${path}: the answer has no UID`) };
 }

@@ -8,6 +8,8 @@ import { assert } from "../util/assert.ts";
 import { createHistogram } from "./histogram.ts";
 import { LabelSets } from "./label-sets.ts";
 import { type MetricLabels, type Metrics } from "../util/metrics.ts";
+import { type Component } from "../lifecycle/component.ts";
+import { type Clock, type Timer } from "../util/clock.ts";
 
 export interface MetricsOptions {
   readonly byNamespace: boolean;
@@ -98,4 +100,52 @@ function keptLabels(labelNames: readonly string[], dropped: ReadonlySet<string>)
   const names = labelNames.filter((name) => !dropped.has(name));
   const sets = new LabelSets(names);
   return { names, of: (labels) => sets.shown(labels), forget: (labels) => sets.forget(labels) };
+}
+
+/** The metric `podseidon_build_info`: which program a process runs, in place of the go_build_info of upstream. */
+export interface BuildInfo {
+  /** "1.2.3". */
+  readonly version: string;
+  /** Of the sources; "dev" where they are run directly. */
+  readonly commit: string;
+  /** "v26.1.0". */
+  readonly nodeVersion: string;
+}
+
+/** A gauge that is always 1. */
+export function showBuildInfo(metrics: Metrics, { version, commit, nodeVersion }: BuildInfo): void {
+  metrics
+    .gauge("podseidon_build_info", "1, with the version of the program and of Node as labels", [
+      "version",
+      "commit",
+      "node_version",
+    ])
+    .set({ version, commit, node_version: nodeVersion }, 1);
+}
+
+/**
+ * The gauge `heartbeat`: seconds since the process started. A stuck process shows a flat line, a missing one none. And
+ * `wall_clock_seconds`, by which a scraper finds a clock that is wrong: nothing else tells, and times of records and
+ * Leases are compared with those of other machines. Samples at once, and then every `sampleFrequencyMs` milliseconds.
+ */
+export function createHeartbeat(options: {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly sampleFrequencyMs: number;
+}): Component {
+  const { clock, metrics, sampleFrequencyMs } = options;
+  const gauge = metrics.gauge("heartbeat", "Seconds since the process started");
+  const wallClock = metrics.gauge("wall_clock_seconds", "The clock of this process, in seconds since 1970");
+  metrics.onScrape(() => wallClock.set({}, clock.epochMicros() / 1e6));
+  const startedMs = clock.monotonicMs();
+  let timer: Timer | undefined;
+  const beat = (): void => {
+    gauge.set({}, (clock.monotonicMs() - startedMs) / 1000);
+    timer = clock.setTimer(sampleFrequencyMs, beat);
+  };
+  return {
+    name: "metrics",
+    start: async () => beat(),
+    stop: async () => timer?.cancel(),
+  };
 }

@@ -2,8 +2,7 @@
 import { type Config } from "../config/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { assert } from "../util/assert.ts";
-import { withLabels } from "../util/labelled-metrics.ts";
-import { type Metrics } from "../util/metrics.ts";
+import { withLabels, type Metrics } from "../util/metrics.ts";
 import { type Runtime } from "./runtime.ts";
 
 export interface ConnectedCore {

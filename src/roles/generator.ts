@@ -21,11 +21,10 @@ import { createEventRecorder, type EventRecorder, type EventRecorderOptions } fr
 import { runElected } from "../kube/leader-election/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
-import { type Component } from "../lifecycle/component.ts";
+import { type Component, createBackground } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
-import { createBackground } from "./background.ts";
 import { type ConnectedCore, connectCore } from "./cores.ts";
-import { createElector } from "./elector.ts";
+import { createElector } from "./leadership.ts";
 import {
   createNamespaceInformer,
   createProtectorInformer,

@@ -2,7 +2,7 @@
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
-import { createIndexErrorCounter } from "../kube/pod-protector-metrics.ts";
+import { createIndexErrorCounter } from "../kube/pod-protectors.ts";
 import { namespaces, podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { type HealthCheck } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";

@@ -8,8 +8,7 @@ import { type FloorTarget, type LabelSelector } from "../api/v1alpha1/pod-protec
 import { type ExpectedReplicasOptions, replicasOfOwners } from "./expected-replicas.ts";
 import { type KindMapping } from "./kind-mapping.ts";
 import { isBuiltIn, type ScalableOwner } from "./owner-chain.ts";
-import { type ScaleTrouble } from "./read-scale.ts";
-import { readScaleSelector } from "./scale-selector.ts";
+import { type ScaleTrouble, readScaleSelector } from "./read-scale.ts";
 import { namedOwner } from "./target-replicas.ts";
 
 export type TargetPods =

@@ -66,6 +66,19 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
     "src/config/a.ts:1: @kubernetes/client-node away from home (kube/)",
   ],
   [
+    "a library that is loaded where only its types may be taken",
+    {
+      "src/api/models.ts": `import { type V1Pod } from "@kubernetes/client-node";
+export type { V1Lease } from "@kubernetes/client-node";`,
+    },
+    "src/api/models.ts:1: @kubernetes/client-node away from home (kube/)",
+  ],
+  [
+    "types of a library anywhere else",
+    { "src/webhook/a.ts": `import type { V1Pod } from "@kubernetes/client-node";` },
+    "src/webhook/a.ts:1: @kubernetes/client-node away from home (kube/)",
+  ],
+  [
     "a library without a home",
     { "src/kube/a.ts": `import ajv from "ajv";` },
     "src/kube/a.ts:1: ajv has no home in scripts/check/imports.ts",
@@ -77,7 +90,7 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
   ],
   [
     "tests used by the product",
-    { "src/kube/a.ts": `import "../double/server.ts";` },
+    { "src/kube/a.ts": `import "../../test/double/server.ts";` },
     "src/kube/a.ts:1: test/double/server.ts is outside of src/: the product imports only itself",
   ],
   [

@@ -7,7 +7,7 @@ import path from "node:path";
 import { dump } from "js-yaml";
 import { type Json } from "../../api/json.ts";
 import { Problem } from "../../config/reading/problem.ts";
-import { messageOf } from "../../util/error-message.ts";
+import { messageOf } from "../../util/printable.ts";
 import { invalid } from "../clusters/options.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { coreObjects, singleObjects, systemdFiles, workerObjects } from "./objects.ts";

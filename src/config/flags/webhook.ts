@@ -1,6 +1,12 @@
 /** Flags of the admission webhook. */
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { cellIDProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../types/address.ts";
+import {
+  cellIDProblem,
+  certificateNameProblem,
+  isLoopback,
+  masterUrlProblem,
+  pathPrefixProblem,
+} from "../types/address.ts";
 import { clientCellProblem } from "../types/client-cell.ts";
 import { list, map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
@@ -57,7 +63,14 @@ export const webhookFlags = {
       ...serverFlags(
         "admission reviews",
         { http: 8080, https: 8843 },
-        { httpHelp: " Unless it is given, it is false where --webhook-bind-addr is beyond loopback." },
+        {
+          httpHelp: " Unless it is given, it is false where --webhook-bind-addr is beyond loopback.",
+          // Plain HTTP answers everybody who reaches it: beyond loopback only where it is asked for.
+          defaultBy: {
+            flag: "webhook-bind-addr",
+            value: (address) => (isLoopback(String(address)) ? undefined : false),
+          },
+        },
       ),
       "https-issued-certificate": flag(
         bool(),

@@ -13,15 +13,18 @@ import {
   labelFitsProvider,
   labelNeedsCells,
   ownCellIsServed,
-} from "./cell-rules.ts";
+  coreFlagsFitProvider,
+  coresDiffer,
+  generatorHasCore,
+  policiesNameCores,
+} from "./cluster-rules.ts";
 import {
   clientCaClosesHttp,
   clientCellsAreServed,
   clientsAreNamedOnce,
   clientsNameNoLabelCells,
 } from "../client-rules.ts";
-import { coreFlagsFitProvider, coresDiffer, generatorHasCore, policiesNameCores } from "./core-rules.ts";
-import { electionProblem } from "../election-rule.ts";
+import { electionProblem } from "../election.ts";
 import { isCustomSourceID } from "../generator-rules.ts";
 import { annotatedCriteria, drainDelayMsMax, refusalHoldMsMax } from "../flags/webhook.ts";
 import { Problem } from "../reading/problem.ts";

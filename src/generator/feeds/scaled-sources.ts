@@ -9,7 +9,7 @@
 import { type Informer, type InformerHandler } from "../../kube/informer.ts";
 import { type Resource } from "../../kube/kube-client.ts";
 import { type Discovery } from "../../scale/discovery.ts";
-import { type Fingerprint, fingerprintOf } from "../../scale/fingerprint.ts";
+import { type Fingerprint, fingerprintOf } from "../../scale/scale-memory.ts";
 import { type KindMapping } from "../../scale/kind-mapping.ts";
 import { readSourceHead } from "../../sources/read-source.ts";
 import { type ScaledKind } from "../../sources/scaled-kind.ts";

@@ -1,6 +1,5 @@
 /** How the controller asks about a source: whether its PodProtector may be released or get a lower floor. */
-import { annotations } from "../../api/v1alpha1/names.ts";
-import { isInShadow } from "../../api/v1alpha1/shadow.ts";
+import { annotations, isInShadow } from "../../api/v1alpha1/names.ts";
 import { type SourceRecord } from "../../sources/source.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type StoredProtector } from "../../kube/resources.ts";

@@ -1,5 +1,5 @@
 /** The changes that former leaders let pass: by the list of releases, and by the annotations floor-before. Pure. */
-import { isInShadow } from "../../api/v1alpha1/shadow.ts";
+import { isInShadow } from "../../api/v1alpha1/names.ts";
 import { type SourceRecord } from "../../sources/source.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";

@@ -8,9 +8,8 @@
  */
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
-import { deepFallDelayMs } from "../../api/v1alpha1/deep-fall.ts";
+import { deepFallDelayMs, isInShadow } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
-import { isInShadow } from "../../api/v1alpha1/shadow.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";

@@ -5,9 +5,8 @@
  */
 import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
 import { type FieldWriter } from "../../api/field-writers.ts";
-import { labels } from "../../api/v1alpha1/names.ts";
+import { labels, isInShadow } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
-import { isInShadow } from "../../api/v1alpha1/shadow.ts";
 import { type GeneratorRules, type NamespaceMode } from "../../config/generator-rules.ts";
 import { systemNamespaces } from "../../config/system-namespaces.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";

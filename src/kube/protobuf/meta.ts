@@ -1,4 +1,5 @@
 /** ObjectMeta, ListMeta and Time of k8s.io/apimachinery/pkg/apis/meta/v1. */
+import { type Decoded, type V1ObjectMeta, type V1OwnerReference } from "../../api/models.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type MessageReader } from "./message-reader.ts";
 
@@ -6,38 +7,15 @@ export const initialEventsEndAnnotation = "k8s.io/initial-events-end";
 /** Others may hold kilobytes, and are never read here. */
 const wantedAnnotations: ReadonlySet<string> = new Set([initialEventsEndAnnotation, annotations.updateTriggerTime]);
 
-interface ObjectMeta {
-  name?: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  creationTimestamp?: Date | undefined;
-  deletionTimestamp?: Date | undefined;
-  deletionGracePeriodSeconds?: number;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  /** Only the one that is the controller. */
-  ownerReferences?: OwnerReference[];
-  managedFields?: ManagedFieldsEntry[];
-}
-
-interface OwnerReference {
-  kind?: string;
-  controller?: boolean;
-}
-
-interface ManagedFieldsEntry {
-  time?: Date | undefined;
-}
-
+/** Its model has another name for `continue`. */
 interface ListMeta {
   resourceVersion?: string;
   continue?: string;
 }
 
 /** The field that `reader` is at, an ObjectMeta. */
-export function readObjectMeta(reader: MessageReader): ObjectMeta {
-  const meta: ObjectMeta = {};
+export function readObjectMeta(reader: MessageReader): Decoded<V1ObjectMeta> {
+  const meta: Decoded<V1ObjectMeta> = {};
   const outer = reader.enter();
   while (reader.next()) {
     switch (reader.field) {
@@ -69,6 +47,7 @@ export function readObjectMeta(reader: MessageReader): ObjectMeta {
         readMapEntry(reader, (meta.annotations ??= {}), wantedAnnotations);
         break;
       case 13: {
+        // Only the one that is the controller.
         const owner = readOwnerReference(reader);
         if (owner.controller === true) meta.ownerReferences = [owner];
         break;
@@ -96,8 +75,8 @@ export function readListMeta(reader: MessageReader): ListMeta {
   return meta;
 }
 
-function readOwnerReference(reader: MessageReader): OwnerReference {
-  const owner: OwnerReference = {};
+function readOwnerReference(reader: MessageReader): Decoded<V1OwnerReference> {
+  const owner: Decoded<V1OwnerReference> = {};
   const outer = reader.enter();
   while (reader.next()) {
     if (reader.field === 1) owner.kind = reader.text();
@@ -108,8 +87,8 @@ function readOwnerReference(reader: MessageReader): OwnerReference {
   return owner;
 }
 
-function readManagedFieldsEntry(reader: MessageReader): ManagedFieldsEntry {
-  const entry: ManagedFieldsEntry = {};
+function readManagedFieldsEntry(reader: MessageReader): { time?: Date | undefined } {
+  const entry: { time?: Date | undefined } = {};
   const outer = reader.enter();
   while (reader.next()) {
     if (reader.field === 4) entry.time = readTime(reader);

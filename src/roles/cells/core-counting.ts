@@ -27,7 +27,7 @@ import { type ConnectedCore, coreMetrics, coreSuffix } from "../cores.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "../informers.ts";
 import { type Runtime } from "../runtime.ts";
-import { type SharedWork } from "../shared-work.ts";
+import { type SharedWork } from "../leadership.ts";
 
 export interface CoreCountingParts {
   readonly core: ConnectedCore;

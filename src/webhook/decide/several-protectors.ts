@@ -26,7 +26,7 @@ import { holdReasonOf } from "./hold-rule.ts";
 import { coreUnavailable, notInTime, queueFull, vanished } from "./refusals/record-refusal.ts";
 import { joined, refusalOf, type RefusingProtector, type RefusingVerdict } from "./refusals/refusal.ts";
 import { type LeftOutLabel, leftOutLabels, recordFailure } from "./refusals/record-failure.ts";
-import { messageOf } from "../../util/error-message.ts";
+import { messageOf } from "../../util/printable.ts";
 
 /** Who asks, and how long that one waits. */
 export interface Caller extends Patience {

@@ -80,7 +80,7 @@ export const mutationsOfCores: readonly Mutation[] = [
   {
     name: "one-term-that-ends-stops-shared-work",
     why: "what a cell needs once runs while it is counted into any core",
-    file: "roles/shared-work.ts",
+    file: "roles/leadership.ts",
     find: `if (this.#terms === 0) {`,
     replace: `if (this.#terms >= 0) {`,
     scenario: "68e-held-in-one-core",

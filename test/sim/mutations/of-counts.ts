@@ -188,7 +188,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "deletions-lost-on-relist",
     why: "a relist tells of what has gone meanwhile",
-    file: "kube/watch/store.ts",
+    file: "kube/watch/cache.ts",
     find: `if (objects.get(key)?.uid !== previous.uid) yield {`,
     replace: `if (objects.has(key) && objects.get(key)?.uid !== previous.uid) yield {`,
     scenario: "16b-gone-while-away",

@@ -19,7 +19,7 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
   {
     name: "bursts-are-judged-at-once",
     why: "a change is judged after a while, so that a burst is held whole",
-    file: "api/v1alpha1/deep-fall.ts",
+    file: "api/v1alpha1/names.ts",
     find: `export const deepFallDelayMs = 2_000;`,
     replace: `export const deepFallDelayMs = 0;`,
     scenario: "49-mass-change",

@@ -5,7 +5,7 @@
  */
 import { trustedConfigMap } from "../../../certificates/objects.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
-import { messageOf } from "../../../util/error-message.ts";
+import { messageOf } from "../../../util/printable.ts";
 import { readCertificates, subjectOf } from "../../../util/pem-certificates.ts";
 import { ageText } from "../../text/format.ts";
 import {

@@ -4,7 +4,7 @@
  * brought them back, and they are counted with what has passed. Twice counted they would raise the threshold of the
  * very burst that takes them. Those in shadow are counted, or left out.
  */
-import { isInShadow } from "../../../api/v1alpha1/shadow.ts";
+import { isInShadow } from "../../../api/v1alpha1/names.ts";
 import { type StoredProtector } from "../../../kube/resources.ts";
 import { type Clock, longAgo, type MonotonicMs } from "../../../util/clock.ts";
 import { isReleased } from "../../protectors/vanished-protectors.ts";

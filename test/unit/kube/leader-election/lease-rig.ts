@@ -1,6 +1,6 @@
 /** A Lease on a scripted server and candidates for it on a virtual clock, for run-elected.*.test.ts. */
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
-import type { ElectorConfig } from "../../../../src/config/config.ts";
+import type { ElectorConfig } from "../../../../src/config/election.ts";
 import { Elector, runElected } from "../../../../src/kube/leader-election/index.ts";
 import { sleep } from "../../../../src/util/clock.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";

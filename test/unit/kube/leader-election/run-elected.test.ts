@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Elector, runElected } from "../../../../src/kube/leader-election/index.ts";
+import { Elector, runElected, createIdentity } from "../../../../src/kube/leader-election/index.ts";
 import { createHealth, type HealthAnswer } from "../../../../src/observability/health.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -362,4 +362,38 @@ test("the health check passes while the Lease is renewed, and after it was relea
   await a.running;
   await clock.advance(100_000);
   assert.equal(a.elector.check(), undefined, "a process that does not lead need not renew");
+});
+
+test("two processes on one host have different identities", () => {
+  const rng = createSeededRng(1);
+  assert.match(createIdentity(rng), /^.+_[0-9a-f]{32}$/);
+  assert.notEqual(createIdentity(rng), createIdentity(rng));
+});
+
+test("a Lease is released at a graceful stop even if the answer to its last renewal was lost", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  await clock.advance(3_000);
+  a.net.loseAnswers = true;
+  await clock.advance(1_500);
+  a.net.loseAnswers = false;
+  assert.equal(server.lease?.spec["renewTime"], "2026-01-01T00:00:04.000000Z");
+  a.stop.abort();
+  await clock.advance(0);
+  await a.running;
+  assert.equal(server.lease?.spec["holderIdentity"], "");
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("a Lease that another process took before a graceful stop was complete is not released", async () => {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const a = candidate(server, clock, "a");
+  await clock.advance(3_000);
+  server.put({ ...server.lease!, spec: { ...server.lease!.spec, holderIdentity: "thief" } });
+  a.stop.abort();
+  await clock.advance(0);
+  await a.running;
+  assert.equal(server.lease?.spec["holderIdentity"], "thief");
 });
