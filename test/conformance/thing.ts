@@ -10,14 +10,6 @@ export interface Condition {
   readonly status?: string;
   readonly reason?: string;
   readonly message?: string;
-  readonly lastTransitionTime?: string;
-}
-
-export interface ManagedField {
-  readonly manager?: string;
-  readonly operation?: string;
-  readonly subresource?: string;
-  readonly time?: string;
 }
 
 export interface Metadata {
@@ -33,8 +25,6 @@ export interface Metadata {
   readonly labels?: Labels;
   readonly annotations?: Labels;
   readonly finalizers?: readonly string[];
-  readonly ownerReferences?: readonly { readonly name?: string; readonly uid?: string }[];
-  readonly managedFields?: readonly ManagedField[];
   readonly continue?: string;
   readonly remainingItemCount?: number;
 }
@@ -43,14 +33,10 @@ export interface Spec {
   readonly replicas?: number;
   readonly nodeName?: string;
   readonly finalizers?: readonly string[];
-  readonly terminationGracePeriodSeconds?: number;
   readonly restartPolicy?: string;
-  readonly dnsPolicy?: string;
   readonly schedulerName?: string;
-  readonly strategy?: { readonly type?: string; readonly rollingUpdate?: unknown };
   readonly selector?: unknown;
   readonly holderIdentity?: string | null;
-  readonly leaseTransitions?: number;
   readonly renewTime?: string;
   readonly minAvailable?: number | string;
   readonly minReadySeconds?: number;
@@ -60,7 +46,6 @@ export interface Spec {
 
 export interface PodProtectorCell {
   readonly cellID?: string;
-  readonly aggregation?: Readonly<Record<string, unknown>>;
   readonly admissionHistory?: { readonly buckets?: readonly unknown[] };
 }
 
@@ -108,7 +93,6 @@ interface ApiResource {
   readonly version?: string;
   readonly verbs: readonly string[];
   readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
 }
 
 export interface Thing {
@@ -137,9 +121,7 @@ export interface Thing {
   readonly versions?: readonly unknown[];
   readonly groupVersion?: string;
   readonly preferredVersion?: unknown;
-  readonly gitVersion?: string;
   readonly major?: string;
-  readonly minor?: string;
 }
 
 /** The metadata of an object; empty when there is none. */

@@ -4,7 +4,7 @@ import { bodies } from "../bodies.ts";
 import { theme } from "../case.ts";
 import { causes, ok, refused } from "../expect.ts";
 import { type Space, summary } from "../scope.ts";
-import { compareVersions, meta, statusOf, versionOf } from "../thing.ts";
+import { meta, statusOf, versionOf } from "../thing.ts";
 
 /** A running pod and a budget for it with this status. */
 async function budgeted(space: Space, status: object): Promise<void> {
@@ -21,17 +21,6 @@ async function budgeted(space: Space, status: object): Promise<void> {
 }
 
 const plain = theme("eviction", {
-  "marks the pod with its condition and its grace period, and answers with a Status": async (t) => {
-    const space = await t.space();
-    const created = await space.livePod("a");
-    const answer = ok(await space.evict("a"), 201);
-    assert.deepEqual([answer.kind, answer.status, answer.code], ["Status", "Success", 201]);
-    const pod = await space.pods.read("a");
-    const condition = statusOf(pod).conditions?.find(({ type }) => type === "DisruptionTarget");
-    assert.deepEqual([condition?.status, condition?.reason], ["True", "EvictionByEvictionAPI"]);
-    assert.equal(meta(pod).deletionGracePeriodSeconds, 30);
-    assert.ok(compareVersions(versionOf(created), versionOf(pod)) < 0);
-  },
   "moves the version twice: by the condition, and by the mark": async (t) => {
     const space = await t.space();
     const created = await space.livePod("a");
@@ -50,13 +39,6 @@ const plain = theme("eviction", {
     assert.deepEqual(review?.resource, { group: "", version: "v1", resource: "pods" });
     assert.deepEqual([review?.name, review?.object?.kind, review?.oldObject], ["a", "Eviction", null]);
   },
-  "that the review refuses changes nothing": async (t) => {
-    const space = await t.space("deletions");
-    const created = await space.livePod("a");
-    space.review(() => ({ allowed: false, status: { code: 429, reason: "TooManyRequests", message: "no" } }));
-    refused(await space.evict("a"), 429, "TooManyRequests", /denied the request: no$/);
-    assert.deepEqual(await space.pods.read("a"), created);
-  },
   "deletes the pod although it changed while the review ran": async (t) => {
     const space = await t.space("deletions");
     await space.livePod("a");
@@ -66,46 +48,6 @@ const plain = theme("eviction", {
     });
     ok(await space.evict("a"), 201);
     assert.equal(space.reviews.length, 1);
-    assert.notEqual(meta(await space.pods.read("a")).deletionTimestamp, undefined);
-  },
-  "of a terminating pod is reviewed and succeeds": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    ok(await space.pods.delete("a", { gracePeriodSeconds: 20 }));
-    ok(await space.evict("a"), 201);
-    assert.deepEqual(summary(space.reviews), ["DELETE live", "CREATE eviction"]);
-    assert.equal(meta(await space.pods.read("a")).deletionGracePeriodSeconds, 20);
-  },
-  "of a pod without a node removes it": async (t) => {
-    const space = await t.space();
-    await space.pods.create(bodies.pod("a"));
-    ok(await space.evict("a"), 201);
-    assert.equal(await space.pods.has("a"), false);
-  },
-  "takes the grace period of its options": async (t) => {
-    const space = await t.space();
-    await space.livePod("a");
-    ok(await space.evict("a", { deleteOptions: { gracePeriodSeconds: 3 } }), 201);
-    assert.equal(meta(await space.pods.read("a")).deletionGracePeriodSeconds, 3);
-  },
-  "refuses another UID or version than that of its preconditions, and changes nothing": async (t) => {
-    const space = await t.space();
-    const created = await space.livePod("a");
-    const evict = (preconditions: object) => space.evict("a", { deleteOptions: { preconditions } });
-    refused(
-      await evict({ uid: "zzz" }),
-      409,
-      "Conflict",
-      /^Operation cannot be fulfilled on Pod "a": the UID in the precondition \(zzz\)/,
-    );
-    refused(await evict({ resourceVersion: "1" }), 409, "Conflict", /the ResourceVersion in the precondition \(1\)/);
-    assert.deepEqual(await space.pods.read("a"), created);
-  },
-  "with preconditions that hold goes through": async (t) => {
-    const space = await t.space();
-    const created = await space.livePod("a");
-    const preconditions = { uid: meta(created).uid, resourceVersion: versionOf(created) };
-    ok(await space.evict("a", { deleteOptions: { preconditions } }), 201);
     assert.notEqual(meta(await space.pods.read("a")).deletionTimestamp, undefined);
   },
   "in a dry run is reviewed and changes nothing": async (t) => {
@@ -119,18 +61,6 @@ const plain = theme("eviction", {
       [true, false],
     );
     assert.deepEqual(await space.pods.read("a"), created);
-  },
-  "of a pod that is not there is refused after the review": async (t) => {
-    const space = await t.space("deletions");
-    refused(await space.evict("a"), 404, "NotFound", 'pods "a" not found');
-    assert.deepEqual(summary(space.reviews), ["CREATE eviction"]);
-  },
-  "of another name than the path's is refused": async (t) => {
-    const space = await t.space();
-    await space.livePod("a");
-    const message = "name in URL does not match name in Eviction object";
-    for (const metadata of [{ name: "b" }, {}])
-      refused(await space.evict("a", { metadata }), 400, "BadRequest", message);
   },
 });
 
