@@ -9,7 +9,7 @@ import { createPods } from "../../e2e/pods.ts";
 import { deleteIn } from "../../e2e/protected-pods.ts";
 import { type CaseContext } from "../../e2e/runner.ts";
 import { waitFor } from "../../e2e/wait.ts";
-import { ticksOf } from "../cpu-shares.ts";
+import { ticksOf } from "../processes/cpu-shares.ts";
 import { type Guard } from "./guard.ts";
 
 export interface WaveSpec {
