@@ -8,6 +8,6 @@ export const helm: GoTool = {
   variable: "HELM",
   kind: "a helm 3.14 or newer",
   goPackage: "helm.sh/helm/v4/cmd/helm",
-  moduleDirectory: path.join(import.meta.dirname, "../test/chart/helm"),
+  moduleDirectory: path.join(import.meta.dirname, "../../test/chart/helm"),
   flags: ["-trimpath", "-ldflags=-s -w"],
 };

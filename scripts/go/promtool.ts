@@ -8,7 +8,7 @@ export const promtool: GoTool = {
   variable: "PROMTOOL",
   kind: "a promtool of Prometheus 3",
   goPackage: "github.com/prometheus/prometheus/cmd/promtool",
-  moduleDirectory: path.join(import.meta.dirname, "../test/monitoring/promtool"),
+  moduleDirectory: path.join(import.meta.dirname, "../../test/monitoring/promtool"),
   // Without the clients of all clouds, by which Prometheus finds what to scrape: they are most of its packages, and
   // rules need none.
   flags: ["-trimpath", "-tags=netgo,remove_all_sd", "-ldflags=-s -w"],

@@ -1,6 +1,6 @@
 /**
  * Builds a program that tests need with `go build`, from a module that pins its version. For scripts/kube-assets.ts and
- * scripts/go-tool.ts.
+ * scripts/go/go-tool.ts.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { accessSync, constants, mkdirSync, renameSync, rmSync } from "node:fs";

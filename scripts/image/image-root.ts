@@ -6,13 +6,13 @@
  * The Dockerfile decides the path, the user and the environment; all of them are read from it. An executable that needs
  * a package which is not pinned is an error, so the two cannot drift apart. Documentation (/usr/share/doc) is left out.
  *
- *   node scripts/n.mjs scripts/image-root.ts [--executable dist/podseidon] [--out dist/image-root]
+ *   node scripts/n.mjs scripts/image/image-root.ts [--executable dist/podseidon] [--out dist/image-root]
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { readPins } from "./image/pins.ts";
+import { readPins } from "./pins.ts";
 
 /** What the Dockerfile decides. */
 export interface ImageFacts {
@@ -105,7 +105,7 @@ export function packagesOf(libraries: readonly string[]): string[] {
     const found = packageOfLibrary[name] ?? (baseLibrary.test(name) ? basePackage : undefined);
     if (found === undefined)
       throw new Error(
-        `the package of ${name} is unknown; add it to scripts/image/packages.json and to scripts/image-root.ts`,
+        `the package of ${name} is unknown; add it to scripts/image/packages.json and to scripts/image/image-root.ts`,
       );
     return found;
   });
@@ -157,7 +157,7 @@ if (import.meta.main) {
   try {
     const { folder } = assembleImageRoot({
       executable: values.executable ?? "dist/podseidon",
-      dockerfile: path.join(import.meta.dirname, "..", "Dockerfile"),
+      dockerfile: path.join(import.meta.dirname, "../..", "Dockerfile"),
       folder: values.out ?? "dist/image-root",
     });
     process.stdout.write(`Assembled ${folder}.\n`);
