@@ -184,6 +184,18 @@ ${"  sum += 1;\n".repeat(70)}  return sum;
     says: /helpers\.ts: name the file/,
   },
   {
+    what: "a folder that is too full",
+    gate: "folders",
+    planted: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`test/unit/util/${index}.ts`, ""])),
+    says: /test\/unit\/util: 18 sources/,
+  },
+  {
+    what: "a folder that has grown",
+    gate: "budgets",
+    planted: { "src/util/question.ts": "" },
+    says: /src\/util: 2 files \(at most 1\)/,
+  },
+  {
     what: "a version range",
     gate: "packages",
     planted: { "package.json": `{ "dependencies": { "valibot": "^1.5.0" } }\n` },
