@@ -9,7 +9,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../src/util/printable.ts";
 import { ArgumentError, readArguments, runProgram } from "../command-line.ts";
-import { readDockerfile } from "../image-root.ts";
+import { readDockerfile } from "./image-root.ts";
 import { type Architecture, foreignNode, ownArchitecture, readArchitecture } from "../sea/foreign-node.ts";
 import { archive, assemble } from "./assemble.ts";
 import { packageFiles, updatedPins } from "./debian-packages.ts";

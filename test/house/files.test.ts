@@ -1,12 +1,10 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-import { checkFiles } from "../../scripts/check/files.ts";
-import { problemsOf, type Planted } from "./planted-tree.ts";
+import { checkFiles, checkFolders } from "../../scripts/check/files.ts";
+import { allows, type Planted, refuses } from "./planted-tree.ts";
 
 const unfinished = ["TO", "DO"].join("");
 const lines = (count: number): string => "// a line\n".repeat(count);
 
-const violations: readonly (readonly [what: string, planted: Planted, says: RegExp])[] = [
+refuses(checkFiles, "a file is refused for:", [
   ["a file over 400 lines", { "test/unit/util/long.ts": lines(401) }, /^test\/unit\/util\/long\.ts: 401 lines/],
   ["a mark of unfinished work", { "docs/plan.md": `# Plan\n\n${unfinished}: all\n` }, /^docs\/plan\.md:3: .*finish it/],
   ["a file called utils", { "test/kube/utils.ts": "" }, /name the file after its one idea/],
@@ -22,22 +20,25 @@ const violations: readonly (readonly [what: string, planted: Planted, says: RegE
     /^Makefile:2: .*a path of one machine/,
   ],
   ["the path of this checkout", { "docs/a.md": "see <root>/src\n" }, /is a path of this machine/],
-];
+]);
 
-for (const [what, planted, says] of violations) {
-  test(`a file is refused for: ${what}`, () => {
-    const problems = problemsOf(checkFiles, planted);
-    assert.equal(problems.length, 1, problems.join("\n"));
-    assert.match(problems[0] ?? "", says);
-  });
-}
-
-const fine: readonly (readonly [what: string, planted: Planted])[] = [
+allows(checkFiles, "the rules for files allow", [
   ["a file of exactly 400 lines", { "test/unit/util/long.ts": lines(400) }],
-];
+]);
 
-for (const [what, planted] of fine) {
-  test(`the rules for files allow ${what}`, () => {
-    assert.deepEqual(problemsOf(checkFiles, planted), []);
-  });
-}
+const sources = (folder: string, count: number): Planted =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${folder}/source-${index}.ts`, ""]));
+
+refuses(checkFolders, "the rule for folders refuses", [
+  [
+    "a folder of 17 sources, tests included",
+    { ...sources("test/unit/kube", 16), "test/unit/kube/a.test.ts": "" },
+    "test/unit/kube: 17 sources (at most 16): make rooms in it",
+  ],
+  ["17 programs beside each other", sources("scripts", 16), "scripts: 17 sources (at most 16): make rooms in it"],
+]);
+
+allows(checkFolders, "the rule for folders allows", [
+  ["16 sources, more in the rooms of the folder", { ...sources("src/kube", 16), ...sources("src/kube/watch", 16) }],
+  ["data beside the sources", { ...sources("src/kube", 16), "src/kube/a.txt": "", "src/kube/b.json": "" }],
+]);

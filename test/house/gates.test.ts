@@ -117,7 +117,7 @@ ${"  sum += 1;\n".repeat(70)}  return sum;
   {
     what: "an upward import",
     gate: "imports",
-    planted: { "src/util/answer.ts": `export { schema as answer } from "../api/decode.ts";\n` },
+    planted: { "src/util/answer.ts": `export { schema as answer } from "../../src/api/v1alpha1/decode.ts";\n` },
     says: /util imports api, which is above it/,
   },
   {
@@ -182,6 +182,18 @@ ${"  sum += 1;\n".repeat(70)}  return sum;
     gate: "files",
     planted: { "test/unit/util/helpers.ts": "" },
     says: /helpers\.ts: name the file/,
+  },
+  {
+    what: "a folder that is too full",
+    gate: "folders",
+    planted: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`test/unit/util/${index}.ts`, ""])),
+    says: /test\/unit\/util: 18 sources/,
+  },
+  {
+    what: "a folder that has grown",
+    gate: "budgets",
+    planted: { "src/util/question.ts": "" },
+    says: /src\/util: 2 files \(at most 1\)/,
   },
   {
     what: "a version range",

@@ -1,11 +1,9 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
 import { checkMembers } from "../../scripts/check/members.ts";
-import { problemsOf, type Planted } from "./planted-tree.ts";
+import { allows, refuses } from "./planted-tree.ts";
 
 const listPath = "test/house/unused-members.json";
 
-const violations: readonly (readonly [what: string, planted: Planted, says: string])[] = [
+refuses(checkMembers, "the rule for members refuses", [
   [
     "a method that only a test calls",
     {
@@ -107,15 +105,9 @@ export const slam = (door: Door): void => {
     },
     `${listPath}: src/util/box.ts Box.lid has no reason`,
   ],
-];
+]);
 
-for (const [what, planted, says] of violations) {
-  test(`the rule for members refuses ${what}`, () => {
-    assert.deepEqual(problemsOf(checkMembers, planted), [says]);
-  });
-}
-
-const fine: readonly (readonly [what: string, planted: Planted])[] = [
+allows(checkMembers, "the rule for members allows", [
   [
     "members that are read, called, taken out of an object, or asked for by name",
     {
@@ -199,10 +191,4 @@ export const slowly = (settings: Settings): number => open({ ...settings, speed:
       [listPath]: `{ "src/util/box.ts Box.lid": "the contract of boxes" }`,
     },
   ],
-];
-
-for (const [what, planted] of fine) {
-  test(`the rule for members allows ${what}`, () => {
-    assert.deepEqual(problemsOf(checkMembers, planted), []);
-  });
-}
+]);

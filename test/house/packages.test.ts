@@ -1,11 +1,9 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
 import { checkPackages } from "../../scripts/check/packages.ts";
-import { problemsOf, type Planted } from "./planted-tree.ts";
+import { refuses } from "./planted-tree.ts";
 
 const manifest = (version: string): string => `{ "dependencies": { "valibot": "${version}" } }`;
 
-const violations: readonly (readonly [what: string, planted: Planted, says: RegExp])[] = [
+refuses(checkPackages, "the rules for packages refuse", [
   ["a version range", { "package.json": manifest("^1.5.0") }, /valibot "\^1\.5\.0" is not an exact version/],
   ["a version by tag", { "package.json": manifest("latest") }, /valibot "latest" is not an exact version/],
   [
@@ -19,12 +17,4 @@ const violations: readonly (readonly [what: string, planted: Planted, says: RegE
     { "docs/dependencies.md": "| `valibot` | a | b |\n| `left` | a | b |\n" },
     /docs\/dependencies\.md: left is no longer a dependency/,
   ],
-];
-
-for (const [what, planted, says] of violations) {
-  test(`the rules for packages refuse ${what}`, () => {
-    const problems = problemsOf(checkPackages, planted);
-    assert.equal(problems.length, 1, problems.join("\n"));
-    assert.match(problems[0] ?? "", says);
-  });
-}
+]);

@@ -1,7 +1,9 @@
 // A tiny repository in a temporary folder, with the configuration of this one, in which tests plant violations.
+import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { test } from "node:test";
 import { Repository } from "../../scripts/check/repository.ts";
 
 export const repositoryRoot = path.join(import.meta.dirname, "..", "..");
@@ -23,18 +25,18 @@ const soundFiles: Planted = {
   "docs/dependencies.md": "| package | home | why |\n| --- | --- | --- |\n| `valibot` | `src/api` | decodes |\n",
   "src/util/answer.ts": `export function answer(): number {\n  return 42;\n}\n`,
   "src/api/decode.ts": `import * as v from "valibot";
-import { answer } from "../util/answer.ts";
+import { answer } from "../../src/kube/transport/answer.ts";
 
 export const schema = v.literal(answer());
 `,
-  "src/main.ts": `import { schema } from "./api/decode.ts";
+  "src/main.ts": `import { schema } from "../../src/api/v1alpha1/decode.ts";
 
 process.stdout.write(schema.type);
 `,
   "scripts/build.ts": "process.exitCode = 0;\n",
   "test/unit/util/answer.test.ts": `import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answer } from "../../../src/util/answer.ts";
+import { answer } from "../../src/kube/transport/answer.ts";
 
 test("the answer is 42", () => {
   assert.equal(answer(), 42);
@@ -42,13 +44,20 @@ test("the answer is 42", () => {
 `,
   "test/unit/api/decode.test.ts": `import assert from "node:assert/strict";
 import { test } from "node:test";
-import { schema } from "../../../src/api/decode.ts";
+import { schema } from "../../src/api/v1alpha1/decode.ts";
 
 test("the schema wants a literal", () => {
   assert.equal(schema.type, "literal");
 });
 `,
-  "test/house/without-own-test.json": `{ "src/main.ts": "run as a process" }\n`,
+  "test/unit/tested-through.json": `{ "main.ts": "run as a process" }\n`,
+  "scripts/check/budgets.json": JSON.stringify({
+    ...Object.fromEntries(
+      ["docs", "scripts", "src", "src/api", "src/util"].map((name) => [name, { lines: 9, files: 1 }]),
+    ),
+    "test/unit": { lines: 99, files: 9 },
+    ...Object.fromEntries(["flags", "metrics", "commands", "kinds"].map((name) => [name, { number: 0 }])),
+  }),
 };
 
 /**
@@ -72,7 +81,43 @@ export function withPlantedTree<Result>(planted: Planted, use: (root: string) =>
   }
 }
 
+type Check = (repository: Repository) => string[];
+
+/**
+ * A test for each planted violation, named `title` and what it is: the gate finds it, and nothing else. `beside`: files
+ * that all of them need.
+ */
+export function refuses(
+  check: Check,
+  title: string,
+  violations: readonly (readonly [what: string, planted: Planted, says: string | RegExp])[],
+  beside: Planted = {},
+): void {
+  for (const [what, planted, says] of violations) {
+    test(`${title} ${what}`, () => {
+      const [problem = "", ...others] = problemsOf(check, { ...beside, ...planted });
+      assert.deepEqual(others, []);
+      if (typeof says === "string") assert.equal(problem, says);
+      else assert.match(problem, says);
+    });
+  }
+}
+
+/** A test for each planted tree in which the gate finds nothing. */
+export function allows(
+  check: Check,
+  title: string,
+  fine: readonly (readonly [what: string, planted: Planted])[],
+  beside: Planted = {},
+): void {
+  for (const [what, planted] of fine) {
+    test(`${title} ${what}`, () => {
+      assert.deepEqual(problemsOf(check, { ...beside, ...planted }), []);
+    });
+  }
+}
+
 /** What a gate finds in the sound files with `planted` over them. */
-export function problemsOf(check: (repository: Repository) => string[], planted: Planted): string[] {
+export function problemsOf(check: Check, planted: Planted): string[] {
   return withPlantedTree(planted, (root) => check(new Repository(root)));
 }

@@ -1,11 +1,9 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
 import { checkWidth } from "../../scripts/check/width.ts";
-import { problemsOf, type Planted } from "./planted-tree.ts";
+import { allows, refuses } from "./planted-tree.ts";
 
 const wide = (columns: number): string => "x".repeat(columns);
 
-const violations: readonly (readonly [what: string, planted: Planted, says: string])[] = [
+refuses(checkWidth, "the width of lines is limited in", [
   ["a comment", { "src/api/a.ts": `\n// ${wide(118)}\n` }, "src/api/a.ts:2: 121 columns (at most 120)"],
   ["a string", { "test/unit/a.ts": `const text = "${wide(120)}";\n` }, "test/unit/a.ts:1: 136 columns (at most 120)"],
   ["a script", { "scripts/a.mjs": `// ${wide(120)}\n` }, "scripts/a.mjs:1: 123 columns (at most 120)"],
@@ -27,25 +25,13 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
     "manifests/a.yaml:1: 127 columns (at most 120)",
   ],
   ["a shell script", { ".ci/run": `echo ${wide(120)}\n` }, ".ci/run:1: 125 columns (at most 120)"],
-];
+]);
 
-for (const [what, planted, says] of violations) {
-  test(`the width of lines is limited in ${what}`, () => {
-    assert.deepEqual(problemsOf(checkWidth, planted), [says]);
-  });
-}
-
-const fine: readonly (readonly [what: string, planted: Planted])[] = [
+allows(checkWidth, "the width of lines is not limited for", [
   ["a line of exactly 120 columns", { "src/api/a.ts": `// ${wide(117)}\n` }],
   ["characters that UTF-16 stores as two", { "src/api/a.ts": `// ${"𝄞".repeat(117)}\n` }],
   ["a table", { "docs/a.md": `| ${wide(120)} |\n| --- |\n` }],
   ["a code block", { "docs/a.md": `\`\`\`\n${wide(130)}\n\`\`\`\n` }],
   ["a line that is one link", { "docs/a.md": `- [text](${wide(120)})\n[name]: https://${wide(120)}\n` }],
   ["a value in YAML", { "manifests/a.yaml": `a: ${wide(130)}\n` }],
-];
-
-for (const [what, planted] of fine) {
-  test(`the width of lines is not limited for ${what}`, () => {
-    assert.deepEqual(problemsOf(checkWidth, planted), []);
-  });
-}
+]);

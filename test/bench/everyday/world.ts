@@ -1,5 +1,5 @@
 /** One run: a namespace with workloads, and what guards their pods. */
-import { createBareServer } from "../bare-server.ts";
+import { createBareServer } from "../reviews/bare-server.ts";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type KubeObject, type ObjectList } from "../../e2e/clusters/admin-client.ts";

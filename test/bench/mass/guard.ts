@@ -45,14 +45,14 @@ async function startNothing(context: CaseContext): Promise<Guard> {
 }
 
 /**
- * test/bench/bare-server.ts in a process of its own, with the certificate and the configuration of a webhook, behind a
- * balancer as Podseidon's.
+ * test/bench/reviews/bare-server.ts in a process of its own, with the certificate and the configuration of a webhook,
+ * behind a balancer as Podseidon's.
  */
 async function startAllowAll(context: CaseContext): Promise<Guard> {
   const { directory, namespace, signal } = context;
   const workers = await bareWorkers(context);
   const { certFile, keyFile, caPem } = await webhookTls(directory);
-  const script = fileURLToPath(new URL("../review-server.ts", import.meta.url));
+  const script = fileURLToPath(new URL("../reviews/review-server.ts", import.meta.url));
   const child = fork(script, ["bare", certFile, keyFile], { stdio: "inherit" });
   context.processes.track(child);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(startLimitMs)]);

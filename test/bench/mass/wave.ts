@@ -9,7 +9,7 @@ import { createPods } from "../../e2e/objects/pods.ts";
 import { deleteIn } from "../../e2e/loads/protected-pods.ts";
 import { type CaseContext } from "../../e2e/runner/runner.ts";
 import { waitFor } from "../../e2e/clusters/wait.ts";
-import { ticksOf } from "../cpu-shares.ts";
+import { ticksOf } from "../processes/cpu-shares.ts";
 import { type Guard } from "./guard.ts";
 
 export interface WaveSpec {

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { request } from "undici";
-import { readDockerfile } from "../../../scripts/image-root.ts";
+import { readDockerfile } from "../../../scripts/image/image-root.ts";
 import { type Deployment } from "../../manifests/manifest-files.ts";
 import { type KubeObject, type ObjectList } from "../clusters/admin-client.ts";
 import { type ManagedProcess } from "../../../scripts/child-processes.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { assembleImageRoot } from "../../../../scripts/image-root.ts";
+import { assembleImageRoot } from "../../../../scripts/image/image-root.ts";
 import { Engine } from "../../../packaging/engine.ts";
 import { dockerfile } from "../../installed/manifest-pods.ts";
 import { removeOverlay } from "../../overlay.ts";

@@ -9,7 +9,7 @@ import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
-import { readDockerfile } from "../../../../scripts/image-root.ts";
+import { readDockerfile } from "../../../../scripts/image/image-root.ts";
 import { allCommandBlocks } from "../../../pages/command-blocks.ts";
 import { roleRuns } from "../../../pages/docker-runs.ts";
 import { type KubeObject } from "../../clusters/admin-client.ts";

@@ -6,7 +6,7 @@ import { chownSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, w
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
-import { assembleImageRoot, type ImageRoot } from "../../../../scripts/image-root.ts";
+import { assembleImageRoot, type ImageRoot } from "../../../../scripts/image/image-root.ts";
 import { manifestsFolder } from "../../../manifests/manifest-files.ts";
 import { type ChrootRun, type ChrootRunOptions, runInChroot } from "../../../packaging/chroot.ts";
 import { sha256 } from "../../../packaging/sha256.ts";
