@@ -1,6 +1,5 @@
 /** All cases, and those that one of the targets does not run. */
 import { type ConformanceCase, type SkippedCase } from "./case.ts";
-import { evictionCases } from "./cases/evictions.ts";
 import { listCases } from "./cases/lists.ts";
 import { objectCases } from "./cases/objects.ts";
 import { raceCases } from "./cases/races.ts";
@@ -18,7 +17,6 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...listCases,
   ...watchCases,
   ...reviewCases,
-  ...evictionCases,
   ...scaleCases,
   ...tableCases,
   ...serverCases,

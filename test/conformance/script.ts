@@ -8,13 +8,14 @@
  *       query: { dryRun: All }                       also: contentType, accept, user, as in RequestOptions
  *       data: { k: "3" }                             a path in the answer, and what stands there; /…/ is a pattern
  *       items.*.metadata.name: [a, b]                of each item; `conditions.type=Ready.status` of the one
- *       same: created                                has its version; `newer`: a higher one; `is`: is the same object
+ *       same: created                                has its version; `newer`: a higher one; `is`: is equal
  *     - get configmaps b: null
  *       refused: [404, NotFound, 'configmaps "b" not found']
  *
  * `live a` creates a pod on a node, `has configmaps a: false` asks whether it is there. `space: deletions` at the
  * beginning has the requests reviewed, `answer` is what the webhook says from then on, and `reviews` what it was asked.
- * A body with `from: created` is that object, changed. `each` does its steps for each of its values, `${it}`.
+ * A body with `from: created` is that object, changed. `each` does its steps for each of its values, `${it}`. `watch`
+ * lasts a second, and `events` is all that came of it. Of a Table, `columns` is `name type format priority` of each.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -22,11 +23,11 @@ import path from "node:path";
 import { load } from "js-yaml";
 import { bodies } from "./bodies.ts";
 import { type ConformanceCase, theme } from "./case.ts";
-import { ok, refused } from "./expect.ts";
+import { lines, ok, refused } from "./expect.ts";
 import { type ReviewProfile, type ReviewResponse } from "./reviews.ts";
 import { type Collection, type ResourceName, type Scope, type Space, summary } from "./scope.ts";
-import { type Answer, type RequestOptions } from "./target.ts";
-import { compareVersions, type Thing, versionOf } from "./thing.ts";
+import { type Answer, type Query, type RequestOptions } from "./target.ts";
+import { columnsOf, compareVersions, type Thing, versionOf } from "./thing.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -45,10 +46,11 @@ const defaults: Readonly<Partial<Record<ResourceName, (name: string) => object>>
   statefulsets: (name) => bodies.statefulSet(name),
 };
 
-/** What stands at a path; `*` is each item of a list, `type=Ready` the first with that field. */
+/** What stands at a path; `*` is each item of a list, `type=Ready` the first such item, `@keys` are fields' names. */
 function pick(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value;
   const items = (): readonly unknown[] => (value ?? []) as readonly unknown[];
+  if (key === "@keys") return Object.keys(asFields(value));
   if (key === "*") return items().map((item) => pick(item, rest));
   const [field = "", wanted] = key.split("=");
   const next = wanted === undefined ? asFields(value)[key] : items().find((item) => asFields(item)[field] === wanted);
@@ -99,7 +101,7 @@ class Player {
     for (const step of steps) {
       const [[verb, given] = ["", null], ...expected] = Object.entries(step);
       if (verb === "each") {
-        for (const it of given as readonly unknown[]) {
+        for (const it of this.#filled(given) as readonly unknown[]) {
           this.#named["it"] = it;
           await this.#do(step["do"] as readonly Fields[]);
         }
@@ -121,10 +123,19 @@ class Player {
   async #request(what: string, given: unknown, { query, contentType, accept, user, ...rest }: Fields): Promise<void> {
     const options = { query, contentType, accept, user } as RequestOptions;
     const [verb = "", resource = "", name = ""] = what.split(" ");
+    if (verb === "watch") return await this.#watch(resource, query as Query, rest);
     const answer = await this.#send(verb, resource, name, given, options);
     const isCreation = ["create", "post", "live", "evict"].includes(verb);
     const { code = isCreation && !("refused" in rest) ? 201 : undefined, ...expected } = rest;
     this.#check(answer, { code, ...expected }, what);
+  }
+
+  async #watch(resource: string, query: Query, expected: Fields): Promise<void> {
+    const stream = await this.#collection(resource).watch({ ...query, timeoutSeconds: 1 });
+    const events = await stream.rest();
+    const { events: wanted, ...fields } = expected;
+    assert.deepEqual(lines(events), wanted);
+    for (const [path, value] of Object.entries(fields)) assert.deepEqual(pick(events, path.split(".")), value, path);
   }
 
   #send(verb: string, resource: string, name: string, given: unknown, options: RequestOptions): Promise<Answer> {
@@ -153,7 +164,7 @@ class Player {
       case "strategic":
         return collection.strategic(name, given, query);
       case "delete":
-        return collection.delete(name, given as object | undefined, query);
+        return collection.delete(name, given === null ? undefined : asFields(given), query);
       case "table":
         return collection.table(name, query);
       case "get":
@@ -206,6 +217,7 @@ class Player {
       if (path === "as") this.#named[expected as string] = body;
       else if (path === "is") assert.deepEqual(body, named(expected), text);
       else if (path === "same") assert.equal(versionOf(body), versionOf(named(expected)), text);
+      else if (path === "notOlder") assert.ok(compareVersions(versionOf(named(expected)), versionOf(body)) <= 0, text);
       else if (path === "newer") assert.ok(compareVersions(versionOf(named(expected)), versionOf(body)) < 0, text);
       else if (path === "absent" || path === "present") {
         for (const one of expected as readonly string[])
@@ -216,11 +228,16 @@ class Player {
   }
 }
 
-function checkPlace(body: Thing, path: string, expected: unknown, text: string): void {
+/** `name image` of each container of a pod template. */
+function imagesOf(body: Thing): unknown {
   const { template } = (body.spec ?? {}) as { readonly template?: unknown };
   const containers = pick(template, ["spec", "containers"]) as readonly { name: string; image: string }[] | undefined;
-  const isImages = path === "images";
-  const actual = isImages ? containers?.map(({ name, image }) => `${name} ${image}`) : pick(body, path.split("."));
+  return containers?.map(({ name, image }) => `${name} ${image}`);
+}
+
+function checkPlace(body: Thing, path: string, expected: unknown, text: string): void {
+  const actual =
+    path === "images" ? imagesOf(body) : path === "columns" ? columnsOf(body) : pick(body, path.split("."));
   const pattern = patternOf(expected);
   if (pattern === undefined) assert.deepEqual(actual, expected, text);
   else assert.match(typeof actual === "string" ? actual : "", pattern, text);

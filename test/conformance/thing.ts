@@ -5,7 +5,7 @@
 
 export type Labels = Readonly<Record<string, string>>;
 
-export interface Condition {
+interface Condition {
   readonly type?: string;
   readonly status?: string;
   readonly reason?: string;
@@ -62,7 +62,7 @@ export interface StatusFields {
   readonly podIP?: string;
 }
 
-export interface StatusCause {
+interface StatusCause {
   readonly reason?: string;
   readonly message?: string;
   readonly field?: string;
@@ -129,11 +129,6 @@ export function meta(thing: Thing): Metadata {
   return thing.metadata ?? {};
 }
 
-/** The status of an object, for reading. */
-export function statusOf(thing: Thing): StatusFields {
-  return typeof thing.status === "object" ? thing.status : {};
-}
-
 export function versionOf(thing: Thing): string {
   const version = thing.metadata?.resourceVersion;
   if (version === undefined) throw new Error(`no resourceVersion in ${JSON.stringify(thing)}`);
@@ -149,4 +144,11 @@ export function compareVersions(a: string, b: string): number {
 /** Names of the items of a list. */
 export function names(list: Thing): readonly string[] {
   return (list.items ?? []).map((item) => item.metadata?.name ?? "");
+}
+
+/** `name type format priority` of each column of a Table. */
+export function columnsOf(table: Thing): readonly string[] {
+  return (table.columnDefinitions ?? []).map(({ name, type, format, priority }) =>
+    [name, type, format, priority].join(" ").replace("  ", " "),
+  );
 }

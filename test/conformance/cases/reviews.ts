@@ -249,4 +249,48 @@ const matched = theme("webhook configuration", {
   },
 });
 
-export const reviewCases = [...sent, ...answered, ...matched];
+const evictions = theme("eviction", {
+  "moves the version twice: by the condition, and by the mark": async (t) => {
+    const space = await t.space();
+    const created = await space.livePod("a");
+    ok(await space.evict("a"), 201);
+    const stream = await space.pods.watch({ resourceVersion: versionOf(created), timeoutSeconds: 1 });
+    const marks = (await stream.rest()).map(({ object }) => meta(object).deletionTimestamp !== undefined);
+    assert.deepEqual(marks, [false, true]);
+  },
+  "is reviewed once, as a creation of pods/eviction without the pod": async (t) => {
+    const space = await t.space("deletions");
+    await space.livePod("a");
+    ok(await space.evict("a"), 201);
+    assert.deepEqual(summary(space.reviews), ["CREATE eviction"]);
+    const [review] = space.reviews;
+    assert.deepEqual(review?.kind, { group: "policy", version: "v1", kind: "Eviction" });
+    assert.deepEqual(review?.resource, { group: "", version: "v1", resource: "pods" });
+    assert.deepEqual([review?.name, review?.object?.kind, review?.oldObject], ["a", "Eviction", null]);
+  },
+  "deletes the pod although it changed while the review ran": async (t) => {
+    const space = await t.space("deletions");
+    await space.livePod("a");
+    space.review(async () => {
+      ok(await space.pods.merge("a/status", { metadata: { annotations: { fence: "1" } } }));
+      return { allowed: true };
+    });
+    ok(await space.evict("a"), 201);
+    assert.equal(space.reviews.length, 1);
+    assert.notEqual(meta(await space.pods.read("a")).deletionTimestamp, undefined);
+  },
+  "in a dry run is reviewed and changes nothing": async (t) => {
+    const space = await t.space("deletions");
+    const created = await space.livePod("a");
+    ok(await space.evict("a", {}, { dryRun: "All" }), 201);
+    ok(await space.evict("a", { deleteOptions: { dryRun: ["All"] } }), 201);
+    // Only the query makes it a dry run to the webhook.
+    assert.deepEqual(
+      space.reviews.map(({ dryRun }) => dryRun),
+      [true, false],
+    );
+    assert.deepEqual(await space.pods.read("a"), created);
+  },
+});
+
+export const reviewCases = [...evictions, ...sent, ...answered, ...matched];
