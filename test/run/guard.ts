@@ -38,8 +38,11 @@ const resources = (): Counts =>
     ...Array.from(workers, () => "Worker"),
   ]);
 
-const listeners = (): Counts =>
-  new Map(process.eventNames().map((name) => [String(name), process.listenerCount(name as string)]));
+/** Without those for the very end, which disturb no other file: libraries have some, from when they are loaded. */
+const listeners = (): Counts => {
+  const names = process.eventNames().filter((name) => name !== "exit");
+  return new Map(names.map((name) => [String(name), process.listenerCount(name as string)]));
+};
 
 /** Begins before the file is loaded. */
 export class Guard {

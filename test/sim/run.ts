@@ -1,11 +1,11 @@
 /** The run of a world: it starts, pods are deleted while things go wrong, all heals, and all quota must come back. */
 import { uniform } from "../../src/util/rng.ts";
-import { Chaos } from "./actors/chaos.ts";
+import { Chaos } from "./actors/strikes/chaos.ts";
 import { CoreCast } from "./actors/core-cast.ts";
 import { Deleters } from "./actors/deleters.ts";
 import { Workload } from "./actors/workload.ts";
-import { type AccountingChecker } from "./checkers/accounting.ts";
-import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/exclusions.ts";
+import { type AccountingChecker } from "./checkers/accounting/accounting.ts";
+import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/accounting/exclusions.ts";
 import { settleWindowMs } from "./core.ts";
 import { drawPlan, type FaultClass, isDemandedOfUpgrades, type Plan, upgradesLeftOut } from "./plan.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";

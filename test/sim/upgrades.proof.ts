@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { builtInResources } from "../double/index.ts";
-import { describeFailure } from "./hunt.ts";
-import { mutations } from "./mutations/catalog.ts";
+import { describeFailure } from "./hunt/hunt.ts";
+import { mutations } from "./mutations/catalog/catalog.ts";
 import { tryMutation } from "./mutations/check.ts";
 import { type Upgrade } from "./plan.ts";
 import { previousRelease } from "./processes/previous-release.ts";

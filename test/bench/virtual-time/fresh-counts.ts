@@ -1,6 +1,6 @@
 /** What it is worth to count at once while somebody waits, in virtual time: the same figures on every machine. */
-import { mutations } from "../../sim/mutations/catalog.ts";
-import { Copies } from "../../sim/scenarios/without-rule.ts";
+import { mutations } from "../../sim/mutations/catalog/catalog.ts";
+import { Copies } from "../../sim/scenarios/rules/without-rule.ts";
 import type * as FreshWorld from "./fresh-world.ts";
 import { measureFreshness } from "./fresh-world.ts";
 import { latencyText, quantile, type Row } from "../row.ts";

@@ -3,8 +3,8 @@
  * was carried out is held, and what counting costs in a wave. A module of its own, so that fresh-counts.ts can load it
  * with a rule switched off.
  */
-import { runCommand, startStage } from "../../sim/scenarios/commands.ts";
-import { type Stage } from "../../sim/scenarios/stage.ts";
+import { runCommand, startStage } from "../../sim/scenarios/commands/commands.ts";
+import { type Stage } from "../../sim/scenarios/commands/stage.ts";
 
 export interface Freshness {
   /** From the answer to a deletion, whose pod terminates then, until its admission is settled in the core. */

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Copies } from "../scenarios/without-rule.ts";
+import { Copies } from "../scenarios/rules/without-rule.ts";
 import { type Agreement, agreementOf } from "./agreement.ts";
 import type * as AgreementModule from "./agreement.ts";
 import { plantedErrors } from "./planted-errors.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mutations } from "./catalog.ts";
+import { mutations } from "./catalog/catalog.ts";
 import { tryMutation } from "./check.ts";
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { mutations } from "./catalog.ts";
+import { mutations } from "./catalog/catalog.ts";
 import { mutate } from "./mutation.ts";
 
 test("every mutation has a name of its own", () => {

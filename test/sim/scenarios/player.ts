@@ -2,9 +2,9 @@
  * Plays a scenario. A file of its own, so that a copy of it can be loaded in which a rule of the product is switched
  * off (without-rule.ts).
  */
-import { runCommand, startStage } from "./commands.ts";
+import { runCommand, startStage } from "./commands/commands.ts";
 import { type Scenario } from "./scenario-file.ts";
-import { type Stage } from "./stage.ts";
+import { type Stage } from "./commands/stage.ts";
 
 /** Of the story of a failure. */
 const linesShown = 40;

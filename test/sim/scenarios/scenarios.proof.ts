@@ -1,14 +1,14 @@
 /** With the rule that closes it switched off in a copy of the product, each scenario breaks. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mutations } from "../mutations/catalog.ts";
+import { mutations } from "../mutations/catalog/catalog.ts";
 import { type Mutation } from "../mutations/mutation.ts";
 import type * as Player from "./player.ts";
 import { play, type Played, story } from "./player.ts";
-import { rules } from "./rules.ts";
-import { rulesOfVanishing } from "./rules-of-vanishing.ts";
+import { rules } from "./rules/rules.ts";
+import { rulesOfVanishing } from "./rules/rules-of-vanishing.ts";
 import { type Breakage, readScenarios, type Scenario } from "./scenario-file.ts";
-import { Copies } from "./without-rule.ts";
+import { Copies } from "./rules/without-rule.ts";
 
 const copies = new Copies();
 const algorithmPrefix = "algorithm=";

@@ -9,7 +9,7 @@ import { type Change } from "../../../double/engine/store.ts";
 import { type Kernel } from "../../kernel/kernel.ts";
 import { type Meddled, Meddling } from "./meddling.ts";
 import { FollowedChecker } from "./followed-checker.ts";
-import { shadowModeOf } from "../shadows.ts";
+import { shadowModeOf } from "../reviews/shadows.ts";
 import { Modes, namespaceOf } from "./modes.ts";
 import { isNameOfGenerated, kindOf, ofBudgets, ofDatabases, protectorKeyOf } from "./kinds.ts";
 import { calmLagMs, lagMs, Readings } from "./readings.ts";
