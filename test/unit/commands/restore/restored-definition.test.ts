@@ -1,17 +1,24 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { test, type TestContext } from "node:test";
 import {
   findLeader,
   inTurns,
   waitEstablished,
   waitGone,
 } from "../../../../src/commands/restore/restored-definition.ts";
+import { isReleased, restoreObjects } from "../../../../src/commands/restore/restored-objects.ts";
+import { merged, nameOf, readSaved, writeSaved } from "../../../../src/commands/restore/saved-objects.ts";
+import { Problem } from "../../../../src/config/reading/problem.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { mergePatch } from "../../../double/cluster.ts";
 import { builtInResources as types } from "../../../double/index.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { createScriptedKubeClient } from "../../kube/scripted-kube-client.ts";
 import { ago, createFleet, type Fleet, systemNamespace } from "../support/fleet.ts";
+import { onLostCore } from "./lost-core.ts";
 
 const { signal } = new AbortController();
 const there = { metadata: { uid: "u", deletionTimestamp: "x" } };
@@ -126,4 +133,73 @@ test("whoever ends the command ends the wait", async () => {
   stop.abort();
   await fleet.clock.advance(1_000);
   await ended;
+});
+
+test("an object that is there with a status keeps it, one without gets the saved one", () =>
+  onLostCore(async ({ fleet }) => {
+    const { clock, core, stop } = fleet;
+    const site = { core: core.client, clock, signal: stop.signal };
+    const metadata = { namespace: "shop", name: "a" };
+    const spec = { minAvailable: 1, minReadySeconds: 0, selector: {} };
+    const summary = { totalReplicas: 9, aggregatedAvailableReplicas: 9, estimatedAvailableReplicas: 9 };
+    const status = { cells: [], summary };
+    const made = { metadata: { namespace: "shop", name: "new" }, spec, status };
+    const counts = await restoreObjects(site, [{ metadata, spec, status }, made]);
+    assert.deepEqual(counts, { created: 1, present: 1, statuses: 1, failures: [] });
+  }));
+
+test("an object that cannot be made is told, and the others are made", () =>
+  onLostCore(async ({ fleet }) => {
+    const site = { core: fleet.core.client, clock: fleet.clock, signal: fleet.stop.signal };
+    const spec = { minAvailable: 1, minReadySeconds: 0, selector: {} };
+    const { created, failures } = await restoreObjects(site, [
+      { metadata: { namespace: "shop", name: "x" }, spec: { minAvailable: -1 } },
+      { metadata: { namespace: "shop", name: "y" }, spec },
+    ]);
+    assert.equal(created, 1);
+    assert.match(failures.join(), /^shop\/x: /);
+  }));
+
+test("an object that the generator has let go is released", () => {
+  assert.equal(isReleased({ metadata: { annotations: { "podseidon.kubewharf.io/released": "x" } } }), true);
+  assert.equal(isReleased({ metadata: {} }), false);
+});
+
+function fileIn(t: TestContext): string {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "podseidon-saved-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return path.join(folder, "saved.json");
+}
+
+const item = (name: string, more: object = {}) => ({ metadata: { namespace: "shop", name }, ...more });
+
+test("what is written is read again, by its owner alone, and is a list for kubectl", (t) => {
+  const file = fileIn(t);
+  const saved = { items: [item("a")], definitionUID: "u", isRestored: false };
+  assert.equal(writeSaved(file, saved), undefined);
+  assert.deepEqual(readSaved(file), saved);
+  assert.equal(statSync(file).mode & 0o077, 0);
+  assert.equal((JSON.parse(readFileSync(file, "utf8")) as { kind: string }).kind, "List");
+});
+
+test("a file that is not there is none; one that is no list is told", (t) => {
+  const file = fileIn(t);
+  assert.equal(readSaved(file), undefined);
+  for (const text of ["{", "{}", '{"items":1}']) {
+    writeFileSync(file, text);
+    assert.ok(readSaved(file) instanceof Problem, text);
+  }
+});
+
+test("a file that cannot be written is told, and the old one stays", (t) => {
+  const file = fileIn(t);
+  assert.ok(
+    writeSaved(path.join(file, "below"), { items: [], definitionUID: "u", isRestored: false }) instanceof Problem,
+  );
+});
+
+test("objects that are present take the place of saved ones of their name, and others stay", () => {
+  const all = merged([item("a", { old: true }), item("b")], [item("a"), item("c")]);
+  assert.deepEqual(all, [item("a"), item("b"), item("c")]);
+  assert.equal(nameOf(item("a")), "shop/a");
 });

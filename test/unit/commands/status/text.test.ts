@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { glanceAt } from "../../../../src/accounting/silence/glance.ts";
-import { type CoreLook } from "../../../../src/commands/fleet/look.ts";
+import { objectKey } from "../../../../src/api/object-key.ts";
+import { type CoreLook, lookAt } from "../../../../src/commands/fleet/look.ts";
+import { refusalsOf } from "../../../../src/commands/fleet/refusals.ts";
 import { type Standing, type State } from "../../../../src/commands/fleet/standing.ts";
+import { standingJson, statusJson } from "../../../../src/commands/status/json.ts";
 import {
   areWrong,
   chosenLines,
@@ -14,7 +17,7 @@ import {
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { lease } from "../../accounting/silence/lease-lists.ts";
 import { onLostCore } from "../restore/lost-core.ts";
-import { plainTerminal } from "../support/fleet.ts";
+import { createFleet, createProtector, createRefusal, plainTerminal, systemNamespace } from "../support/fleet.ts";
 
 const empty: CoreLook = {
   core: "core",
@@ -130,4 +133,41 @@ test("of a large fleet those that are well or in shadow are only counted, unless
 test("a fleet is wrong when one of them is", () => {
   assert.equal(areWrong(chosenLines([one("a", "ok"), one("b", "undrainable")], [], false)), false);
   assert.equal(areWrong(chosenLines([one("a", "ok"), one("b", "dangling")], [], false)), true);
+});
+
+test("JSON has each PodProtector with its cells and refusals", async () => {
+  const fleet = await createFleet();
+  const { core, clock, stop } = fleet;
+  await createProtector(core, "web", { minAvailable: 1, cells: [{ cellID: "w1", available: 3 }] });
+  await createRefusal(fleet, { name: "web", count: 4, agoMs: 0 });
+  const look = await lookAt({
+    core: "core",
+    client: core.client,
+    namespace: undefined,
+    leaseNamespace: systemNamespace,
+    clock,
+    signal: stop.signal,
+  });
+  const [standing] = look.protectors?.standings ?? [];
+  const refused = refusalsOf(look.events ?? []).get(objectKey("shop", "web"));
+  const expected = {
+    namespace: "shop",
+    name: "web",
+    mustStay: 1,
+    available: 3,
+    promised: 0,
+    free: 2,
+    states: ["ok"],
+    isWrong: false,
+    cells: [{ cell: "w1", counts: "in-force", available: 3, promised: 0, silentForMs: undefined }],
+    refused: 4,
+    refusedCallers: [],
+    lastRefusedAt: "2026-01-01T00:00:00.000000Z",
+    forced: 0,
+    forcedCallers: [],
+    lastForcedAt: undefined,
+  };
+  assert.deepEqual(standingJson(standing!, refused, undefined), expected);
+  const text = JSON.stringify(statusJson([look]));
+  assert(text.startsWith('{"isWrong":false,"cores":[{"core":"core","at":"2026-01-01T00:00:00.000000Z"'));
 });

@@ -202,7 +202,7 @@ test("a core that the cluster does not report to says nothing about what the clu
   );
 });
 
-test("what a core may publish that was not given is no finding, and is saidOfPublished to be not checked", () => {
+test("what a core may publish that was not given is no finding, and is said to be not checked", () => {
   const flags = new Map([...keeper.flags, ["podprotector-source-provider.map-configs", "core=/a,east=/b"]]);
   const own = worker("worker-1", {
     entries: read([entry({ caBundle: old + next })]),

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
 import packageJson from "../../../../package.json" with { type: "json" };
-import { manifestsFolder, onlyOne, readManifests } from "../../../manifests/manifest-files.ts";
 import {
   droppedFields,
   isOwnSchema,
@@ -10,7 +9,9 @@ import {
   ownDefinition,
   releaseOf,
 } from "../../../../src/commands/carried/definition.ts";
+import { rendered } from "../../../../src/commands/carried/kustomization.ts";
 import { upstreamPodProtectorCrd } from "../../../double/index.ts";
+import { manifestsFolder, onlyOne, readManifests, render } from "../../../manifests/manifest-files.ts";
 
 const edited = (find: string, replace: string): unknown => {
   const text = JSON.stringify(ownDefinition());
@@ -61,4 +62,23 @@ test("a CRD without our version, or without the subresource of the status, drops
 test("a CRD that somebody has deleted is terminating", () => {
   assert.equal(isTerminating(ownDefinition()), false);
   assert.equal(isTerminating({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }), true);
+});
+
+test("a folder without patches has the objects that kustomize renders", () => {
+  assert.deepEqual(rendered("base/aggregator/cell-account"), render("base/aggregator/cell-account"));
+});
+
+test("a component changes objects of those before it, and no other rendering", () => {
+  const generator = (...after: readonly string[]): string =>
+    JSON.stringify(rendered("components/core", ...after).find(({ kind }) => kind === "Deployment"));
+  const before = generator();
+  assert.notEqual(generator("components/certificates/core"), before);
+  assert.equal(generator(), before);
+});
+
+test("a patch that finds no object is a mistake in the manifests", () => {
+  assert.throws(
+    () => rendered("components/certificates/core"),
+    /components\/certificates\/core: a patch of Deployment podseidon-generator does not fit/,
+  );
 });
