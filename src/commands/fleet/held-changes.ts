@@ -1,6 +1,6 @@
 /** What the generator's ConfigMap says: which causes hold changes, what was approved, what was let go by hand. */
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { decodeLatches, latchesKey } from "../../generator/mass-changes/latches/latches.ts";
+import { decodeLatches, latchesKey } from "../../generator/mass-changes/latches.ts";
 import { byHandKeyOf, type GeneratorState, readGeneratorState } from "../../kube/generator-state.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { type EpochMicros } from "../../util/clock.ts";

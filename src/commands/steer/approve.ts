@@ -4,7 +4,7 @@ import { formatMicroTime, formatWholeSeconds } from "../../api/micro-time.ts";
 import { nearest } from "../../config/types/nearest.ts";
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
-import { everyCause } from "../../generator/mass-changes/latches/latch-book.ts";
+import { everyCause } from "../../generator/mass-changes/latches.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { resourcePath } from "../../kube/kube-client.ts";
 import { type EpochMicros } from "../../util/clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { encodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches/latches.ts";
+import { encodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources } from "../../double/index.ts";

@@ -6,7 +6,7 @@ import { Problem } from "../../../../src/config/reading/problem.ts";
 import { type KubeClient } from "../../../../src/kube/kube-client.ts";
 import { StartError } from "../../../../src/lifecycle/component.ts";
 
-function surroundings(connected: Map<string, ClusterConfig>, closed: string[]) {
+function questions(connected: Map<string, ClusterConfig>, closed: string[]) {
   return {
     environment: { KUBECONFIG: "/config" },
     readFile: () =>
@@ -28,7 +28,7 @@ test("each core and worker is connected by its context, and all are closed", asy
     ["core", ["east=ctx"]],
     ["worker", ["w1=w"]],
   ]);
-  const open = await openClusters(options, surroundings(connected, closed));
+  const open = await openClusters(options, questions(connected, closed));
   assert(!(open instanceof Problem));
   assert.deepEqual([[...open.cores.keys()], [...open.workers.keys()]], [["east"], ["w1"]]);
   const { kubeConfigPath, context, master } = connected.get("worker w1")!;
@@ -41,13 +41,13 @@ test("each core and worker is connected by its context, and all are closed", asy
 test("a context that cannot be used is a problem, and what was open is closed", async () => {
   const closed: string[] = [];
   const options = new Map([["worker", ["w1=broken"]]]);
-  const open = await openClusters(options, surroundings(new Map(), closed));
+  const open = await openClusters(options, questions(new Map(), closed));
   assert(open instanceof Problem);
   assert.deepEqual([open.message, closed], ["the user is missing", ["core"]]);
 });
 
 test("a namespace that is given is that of single objects, too", async () => {
-  const open = await openClusters(new Map([["namespace", ["shop"]]]), surroundings(new Map(), []));
+  const open = await openClusters(new Map([["namespace", ["shop"]]]), questions(new Map(), []));
   assert(!(open instanceof Problem));
   assert.deepEqual([open.choice.namespace, open.objectNamespace], ["shop", "shop"]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finalizer, labels as podseidonLabels, sourceLabels } from "../../../../../src/api/v1alpha1/names.ts";
-import { latchesKey } from "../../../../../src/generator/mass-changes/latches/latches.ts";
+import { latchesKey } from "../../../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../../../src/kube/generator-state.ts";
 import { builtInResources, type JsonObject } from "../../../../double/index.ts";
 import { createFleet, createProtector, type Fleet, forbid, systemNamespace } from "../../support/fleet.ts";
