@@ -93,7 +93,7 @@ async function runCommand(argv: readonly string[], program: string, stop: AbortC
   // Once: the second signal ends a command that does not.
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
   const rng = createSystemRng();
-  const surroundings: CommandSurroundings = {
+  const questions: CommandSurroundings = {
     write: (text) => void process.stdout.write(text),
     complain,
     program,
@@ -120,7 +120,7 @@ async function runCommand(argv: readonly string[], program: string, stop: AbortC
     },
   };
   const commands = await import("./commands/index.ts");
-  const { exitCode, problem } = await commands.runCommand(argv, surroundings);
+  const { exitCode, problem } = await commands.runCommand(argv, questions);
   if (problem !== undefined) complain(problem);
   if (exitCode !== 0) process.exitCode = exitCode;
 }

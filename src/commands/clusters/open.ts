@@ -61,11 +61,11 @@ const rate = { qps: 50, burst: 300 };
 /** A Problem is wrong usage: an option, a kubeconfig that cannot be used. */
 export async function openClusters(
   options: CommandOptions,
-  surroundings: Pick<CommandSurroundings, "environment" | "readFile" | "connect">,
+  questions: Pick<CommandSurroundings, "environment" | "readFile" | "connect">,
 ): Promise<OpenClusters | Problem> {
   const choice = readClusterChoice(options);
   if (choice instanceof Problem) return choice;
-  const files = readKubeconfigs(choice.kubeconfig, surroundings);
+  const files = readKubeconfigs(choice.kubeconfig, questions);
   if (files instanceof Problem) return files;
   const open: KubeClient[] = [];
   const namespaces: string[] = [];
@@ -79,7 +79,7 @@ export async function openClusters(
       const found = findContext(files, context);
       if (found instanceof Problem) return found;
       namespaces.push(found.namespace ?? "default");
-      const client = await connect(configOf(found.file, found.context), nameOf(key), surroundings);
+      const client = await connect(configOf(found.file, found.context), nameOf(key), questions);
       if (client instanceof Problem) return client;
       open.push(client);
       clients.set(key, client);

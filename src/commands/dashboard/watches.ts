@@ -102,8 +102,8 @@ export class CoreWatches {
 
   async #watch<T extends Stored>({ what, onEvent, ...watched }: Watched<T>, signal: AbortSignal): Promise<void> {
     const { namespace, clock, rng } = this.#settings;
-    const surroundings = { client: this.#client, clock, rng, logger: silentLogger, metrics: silentMetrics };
-    const informer = createInformer<T>({ ...watched, ...surroundings, namespace, name: what });
+    const questions = { client: this.#client, clock, rng, logger: silentLogger, metrics: silentMetrics };
+    const informer = createInformer<T>({ ...watched, ...questions, namespace, name: what });
     const seen = { isForbidden: false };
     this.#state.await(`${this.#core}/${what}`);
     informer.subscribe({

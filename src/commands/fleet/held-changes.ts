@@ -5,7 +5,7 @@
  */
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type ObjectMeta } from "../../api/v1alpha1/pod-protector.ts";
-import { decodeLatches, latchesKey } from "../../generator/mass-changes/latches/latches.ts";
+import { decodeLatches, latchesKey } from "../../generator/mass-changes/latches.ts";
 import { byHandKeyOf, type GeneratorState, readGeneratorState } from "../../kube/generator-state.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { type GuardedKind, guardedKinds, listWaiting, type WaitingWorkload } from "../../sources/waiting-deletions.ts";

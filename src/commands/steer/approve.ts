@@ -4,7 +4,7 @@ import { annotations } from "../../api/v1alpha1/names.ts";
 import { Problem } from "../../config/reading/problem.ts";
 import { nearest } from "../../config/types/nearest.ts";
 import { quote } from "../../config/types/value-type.ts";
-import { everyCause } from "../../generator/mass-changes/latches/latch-book.ts";
+import { everyCause } from "../../generator/mass-changes/latches.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";

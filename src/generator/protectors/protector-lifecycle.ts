@@ -21,6 +21,7 @@ import { type LogFields, type Logger } from "../../util/logger.ts";
 import { printable } from "../../util/printable.ts";
 import { driftFields, driftPatch } from "./drift.ts";
 import { newOptional } from "../sources/optional-fields.ts";
+import { isGuarded } from "../sources/source-choice.ts";
 import { type OnAction } from "../metrics/metrics.ts";
 import { readEditor } from "./protector-editor.ts";
 import {
@@ -90,7 +91,7 @@ export class ProtectorLifecycle {
    * protector.
    */
   async guard(source: SourceRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
-    if (source.finalizers.includes(finalizer)) return true;
+    if (isGuarded(source)) return true;
     if (source.isTerminating) return hasProtector;
     if (source.kind.isNeverWritten) return true;
     return await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
@@ -268,7 +269,7 @@ export class ProtectorLifecycle {
 
   /** Removes our finalizer from the source, if it has it, so that its deletion can complete. */
   async removeSourceFinalizer(source: SourceRecord, signal: AbortSignal): Promise<void> {
-    if (!source.finalizers.includes(finalizer)) return;
+    if (!isGuarded(source)) return;
     await this.#patchSourceFinalizers(
       source,
       source.finalizers.filter((one) => one !== finalizer),

@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import { isGiven, valueOf } from "../../../src/commands/command.ts";
 import { parseOptions, partsOf } from "../../../src/commands/options.ts";
 import { Problem } from "../../../src/config/reading/problem.ts";
-import { encodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches/latches.ts";
+import { encodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources } from "../../double/index.ts";

@@ -35,7 +35,7 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
   {
     name: "restart-counts-anew",
     why: "a new leader counts the floors that were lowered before its term",
-    file: "generator/mass-changes/former-changes.ts",
+    file: "generator/mass-changes/former-term.ts",
     find: `if (cause === undefined) return undefined;`,
     replace: `return undefined;`,
     ...inWorlds,
@@ -43,7 +43,7 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
   {
     name: "passed-floors-are-counted-twice",
     why: "a floor that was let go does not count among those that are there, although the cache still shows it",
-    file: "generator/mass-changes/floors/floor-count.ts",
+    file: "generator/mass-changes/floor-count.ts",
     find: ` || this.#passed.has(uid)) continue;`,
     replace: `) continue;`,
     scenario: "49d-mass-change-under-lag",
@@ -52,14 +52,14 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
     name: "former-latches-are-left-alone",
     why: "a new leader ends the latches of the former one that hold nothing",
     file: "generator/mass-changes/held-changes.ts",
-    find: `if (!(await this.#isReady(signal))) return;`,
+    find: `if (config.massChanges.policy !== "allow" && !(await this.#former.isRead(signal))) return;`,
     replace: ``,
     scenario: "49c-undone-over-a-restart",
   },
   {
     name: "restored-floors-are-taken-as-they-are",
     why: "floors that a restore of the core has lowered are judged, although PodProtector and Deployment agree",
-    file: "generator/mass-changes/floors/restored-floors.ts",
+    file: "generator/mass-changes/restored-floors.ts",
     find: `if (before?.uid !== uid || protector.spec.minAvailable >= before.minAvailable) return stored;`,
     replace: `if (before === before) return stored;`,
     scenario: "49e-restored-core",
@@ -67,7 +67,7 @@ export const mutationsOfMassChanges: readonly Mutation[] = [
   {
     name: "former-floors-are-taken-from-the-cache",
     why: "what a former leader lowered is listed live, since a watch that has fallen silent hides it",
-    file: "generator/mass-changes/floors/lowered-floors.ts",
+    file: "generator/mass-changes/former-term.ts",
     find: `return compareResourceVersions(cached.resourceVersion, listed.resourceVersion) > 0 ? cached : listed;`,
     replace: `return cached;`,
     scenario: "49u-silent-watch",

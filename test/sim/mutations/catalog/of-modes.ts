@@ -85,7 +85,7 @@ export const mutationsOfModes: readonly Mutation[] = [
   {
     name: "shadow-needs-no-leave",
     why: "what is put in shadow is asked about first",
-    file: "generator/mass-changes/asking.ts",
+    file: "generator/decide.ts",
     find: `return isSwitched && minAvailable > 0 ? "shadow" : Math.min(minAvailable, wanted.spec.minAvailable);`,
     replace: `return isSwitched && minAvailable < 0 ? "shadow" : Math.min(minAvailable, wanted.spec.minAvailable);`,
     scenario: "73e-many-in-shadow",

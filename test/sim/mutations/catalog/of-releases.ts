@@ -21,8 +21,8 @@ export const mutationsOfReleases: readonly Mutation[] = [
   {
     name: "vanished-with-its-source-stays-away",
     why: "a PodProtector that vanishes with its Deployment is made again, and dangles",
-    file: "generator/controller.ts",
-    find: `if (vanished !== undefined) return work;`,
+    file: "generator/decide.ts",
+    find: `if (lost !== undefined && holder.kind === "none") return { kind: "recreate", lost };`,
     replace: ``,
     scenario: "47b-wiped-core",
   },

@@ -18,9 +18,9 @@ export const mutationsOfSources: readonly Mutation[] = [
   {
     name: "vanished-source-releases",
     why: "a Deployment that merely vanishes leaves its PodProtector in force",
-    file: "generator/controller.ts",
-    find: `if (isReleased(stored.protector)) await this.#release(`,
-    replace: `if (stored === stored) await this.#release(`,
+    file: "generator/decide.ts",
+    find: `if (isReleased(stored.protector))\n`,
+    replace: `if (stored === stored)\n`,
     only,
     plan,
   },

@@ -196,9 +196,9 @@ export const rulesOfVanishing: readonly Mutation[] = [
   {
     name: "what-is-held-and-lost-stays-away",
     why: "what the core loses while its release is held is made again",
-    file: "generator/controller.ts",
-    find: `return lost !== undefined && holder.kind === "none" ? this.#recreation.recreate(lost, signal) : undefined;`,
-    replace: `return undefined;`,
+    file: "generator/decide.ts",
+    find: `if (isHeld) return lost !== undefined && holder.kind === "none" ? { kind: "recreate", lost } : leave;`,
+    replace: `if (isHeld) return leave;`,
   },
   {
     name: "holes-do-not-count-for-retirement",
@@ -210,8 +210,8 @@ export const rulesOfVanishing: readonly Mutation[] = [
   {
     name: "terminating-sources-are-looked-at",
     why: "a terminating source that nobody holds, and that has no PodProtector, is about to be gone",
-    file: "generator/controller.ts",
-    find: `if (existing === undefined) return source.isTerminating && !isGuarded;`,
-    replace: `if (existing === undefined) return false;`,
+    file: "generator/decide.ts",
+    find: `return action.lost === undefined && isAboutToGo(action.source);`,
+    replace: `return false;`,
   },
 ];

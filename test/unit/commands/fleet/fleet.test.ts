@@ -11,7 +11,7 @@ import { lookAt } from "../../../../src/commands/fleet/look.ts";
 import { listProtectors, openPromises } from "../../../../src/commands/fleet/protectors.ts";
 import { differingVersions, listReplicas } from "../../../../src/commands/fleet/replicas.ts";
 import { isWrong, type Standing, standingOf } from "../../../../src/commands/fleet/standing.ts";
-import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches/latches.ts";
+import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { builtInResources, builtInResources as types, type JsonObject } from "../../../double/index.ts";

@@ -11,7 +11,7 @@ import {
   heardText,
   isCellWrong,
 } from "../../../../src/commands/status/cell-lines.ts";
-import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches/latches.ts";
+import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { builtInResources } from "../../../double/index.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { readApproval } from "../../../../src/generator/mass-changes/approval.ts";
-import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches/latches.ts";
+import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { builtInResources } from "../../../double/index.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatMicroTime } from "../../../../src/api/micro-time.ts";
-import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches/latches.ts";
+import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { builtInResources } from "../../../double/index.ts";

@@ -19,7 +19,7 @@ import { leases } from "../../../../../src/kube/resources.ts";
 import { type EpochMicros } from "../../../../../src/util/clock.ts";
 import { builtInResources as types } from "../../../../double/index.ts";
 import { render } from "../../../../manifests/manifest-files.ts";
-import { resourceName, rightsIn } from "../../../../manifests/rights.ts";
+import { resourceName, rightsIn } from "../../../../manifests/rights/rights.ts";
 import { createVirtualClock } from "../../../../support/virtual-clock.ts";
 import { createScriptedKubeClient } from "../../../kube/scripted-kube-client.ts";
 import {

@@ -7,7 +7,7 @@ import {
   sourceLabels,
 } from "../../../../../src/api/v1alpha1/names.ts";
 import { type ReleasedWorkload, releaseSteps } from "../../../../../src/commands/simulate/delete/release-steps.ts";
-import { latchesKey } from "../../../../../src/generator/mass-changes/latches/latches.ts";
+import { latchesKey } from "../../../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../../../src/kube/generator-state.ts";
 import { builtInResources, type JsonObject } from "../../../../double/index.ts";
 import { createFleet, createProtector, type Fleet, forbid, systemNamespace } from "../../support/fleet.ts";

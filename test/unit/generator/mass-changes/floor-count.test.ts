@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type StoredProtector } from "../../../../../src/kube/resources.ts";
-import { FloorCount } from "../../../../../src/generator/mass-changes/floors/floor-count.ts";
-import { createVirtualClock } from "../../../../support/virtual-clock.ts";
+import { type StoredProtector } from "../../../../src/kube/resources.ts";
+import { FloorCount } from "../../../../src/generator/mass-changes/floor-count.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
 
 class Annotations {
   [name: string]: string;

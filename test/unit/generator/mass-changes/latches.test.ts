@@ -1,12 +1,87 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LatchBook } from "../../../../../src/generator/mass-changes/latches/latch-book.ts";
-import { type Latches } from "../../../../../src/generator/mass-changes/latches/latches.ts";
-import { KubeError } from "../../../../../src/kube/kube-client.ts";
-import { createVirtualClock } from "../../../../support/virtual-clock.ts";
-import { type EpochMicros } from "../../../../../src/util/clock.ts";
+import {
+  decodeLatches,
+  encodeLatches,
+  LatchBook,
+  type Latches,
+  LatchStore,
+} from "../../../../src/generator/mass-changes/latches.ts";
+import { after, noon } from "./samples.ts";
+import { KubeError } from "../../../../src/kube/kube-client.ts";
+import { EngineClient } from "../../../support/engine-client.ts";
+import { createCountingMetrics } from "../../kube/counting-metrics.ts";
+import { createRecordingLogger } from "../../observability/recording-logger.ts";
+import { createCore } from "../core-cluster.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { type EpochMicros } from "../../../../src/util/clock.ts";
+
+test("latches and approvals are read as they were written", () => {
+  const latches = {
+    latched: new Map([["core", noon]]),
+    approvals: [{ cause: "*", at: noon, until: after(60), text: "{}" }],
+  };
+  assert.deepEqual(decodeLatches(encodeLatches(latches)), latches);
+});
+
+test("what is not understood is no latch and no approval", () => {
+  const none = { latched: new Map(), approvals: [] };
+  const odd = ['{"latched":[["x"],[5,"2026-01-01T00:00:00Z"],7],"approvals":[["x"],["x","a","b","c"],null]}'];
+  for (const text of [undefined, "", "x", "[]", '{"latched":5}', ...odd]) assert.deepEqual(decodeLatches(text), none);
+});
 
 const { signal } = new AbortController();
+const none = { latched: new Map(), approvals: [] };
+const some = { latched: new Map([["core", noon]]), approvals: [] };
+
+async function storeBench() {
+  const { engine } = await createCore();
+  const core = new EngineClient("core", engine);
+  const logger = createRecordingLogger();
+  const failures = createCountingMetrics().counter("failures", "", ["error"]);
+  return { core, logger, store: new LatchStore({ core, namespace: "default", logger, failures }) };
+}
+
+test("latches are read as they were written, in a ConfigMap that is made when it is needed", async () => {
+  const { store, core } = await storeBench();
+  assert.ok(await store.write(none, signal));
+  assert.deepEqual(core.writes, []);
+  assert.ok(await store.write(some, signal));
+  assert.ok(await store.write(some, signal));
+  assert.equal(core.writes.length, 1);
+  assert.deepEqual((await store.read(signal)).latches, some);
+  assert.ok(await store.write(none, signal));
+  assert.deepEqual((await store.read(signal)).latches, none);
+  assert.equal(await store.annotation("x", signal), undefined);
+});
+
+test("whoever writes meanwhile wins, and the write is tried again", async () => {
+  const { store, core } = await storeBench();
+  await store.write(some, signal);
+  core.onWrite = () => new KubeError("conflict", "changed");
+  assert.equal(await store.write(none, signal), false);
+});
+
+test("what is forbidden is tried again, since that may last for a moment only, and said once", async () => {
+  const { store, core, logger } = await storeBench();
+  core.onRequest = () => new KubeError("forbidden", "no");
+  await assert.rejects(store.read(signal), /no/);
+  assert.equal(await store.write(some, signal), false);
+  assert.equal(await store.write(some, signal), false);
+  assert.equal(await store.annotation("x", signal), undefined);
+  assert.equal(logger.entries.length, 1);
+  core.onRequest = () => undefined;
+  assert.ok(await store.write(some, signal));
+  assert.deepEqual((await store.read(signal)).latches, some);
+});
+
+test("without an answer reading fails, and writing is tried again", async () => {
+  const { store, core } = await storeBench();
+  core.onRequest = () => "before";
+  await assert.rejects(store.read(signal), /refused/);
+  assert.equal(await store.write(some, signal), false);
+  assert.equal(await store.annotation("x", signal), undefined);
+});
 
 function bench(left: Latches = { latched: new Map(), approvals: [] }) {
   const clock = createVirtualClock();

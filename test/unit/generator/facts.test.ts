@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { builtInResources } from "../../../double/index.ts";
-import { createCore, hasFinalizer, isInForce } from "../core-cluster.ts";
+import { builtInResources } from "../../double/index.ts";
+import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 

@@ -30,7 +30,7 @@ export class News {
 }
 
 /** The news of each kind of sources: what one watch brings says nothing of another. */
-export class SourceNews {
+export class ChangeTimes {
   readonly #news = new Map<SourceKind, News>();
 
   /** Before the informers run. */

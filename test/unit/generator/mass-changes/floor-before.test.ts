@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { annotations } from "../../../../../src/api/v1alpha1/names.ts";
-import {
-  floorBeforeOf,
-  formatFloorBefore,
-  isDeepFall,
-} from "../../../../../src/generator/mass-changes/floors/floor-before.ts";
-import { after, noon, protector } from "../samples.ts";
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { floorBeforeOf, formatFloorBefore, isDeepFall } from "../../../../src/generator/mass-changes/floor-before.ts";
+import { after, noon, protector } from "./samples.ts";
 
 const withText = (text: string) => protector(1, { [annotations.floorBefore]: text });
 

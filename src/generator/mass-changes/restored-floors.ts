@@ -3,11 +3,11 @@
  * so nothing asks for a lower floor, and the floors of last week would be in force without anybody's having judged
  * them. What this process saw before the restore tells that they fell.
  */
-import { type ObjectKey, objectKey } from "../../../api/object-key.ts";
-import { type PodProtector } from "../../../api/v1alpha1/pod-protector.ts";
-import { type Informer, type InformerEvent } from "../../../kube/informer.ts";
-import { type StoredProtector } from "../../../kube/resources.ts";
-import { type Clock, type MonotonicMs } from "../../../util/clock.ts";
+import { type ObjectKey, objectKey } from "../../api/object-key.ts";
+import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { type Informer, type InformerEvent } from "../../kube/informer.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { windowMicros } from "./floor-before.ts";
 
 /** All PodProtectors of a large core. */

@@ -2,10 +2,10 @@
  * The annotation floor-before of a PodProtector: the highest floor that it had lately, before its source lowered it.
  * It makes a floor that is lowered in several steps count as one, and is what a new leader counts by. Pure.
  */
-import { formatWholeSeconds, parseTime } from "../../../api/micro-time.ts";
-import { annotations } from "../../../api/v1alpha1/names.ts";
-import { type PodProtector } from "../../../api/v1alpha1/pod-protector.ts";
-import { type EpochMicros } from "../../../util/clock.ts";
+import { formatWholeSeconds, parseTime } from "../../api/micro-time.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
+import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { type EpochMicros } from "../../util/clock.ts";
 
 /** Changes within this time of each other may be one disaster. Longer than a garbage collector needs for thousands. */
 export const windowMicros = 600_000_000;

@@ -1,9 +1,14 @@
 /**
- * What is asked of the core about a source before a change of it is judged: its namespace, and whether the kind of its
- * owner is still served. Only changes that count cause such questions. The rights are optional: what is forbidden is
- * not known, and is said once.
+ * What is asked of the core about a source before a change of it is judged: its namespace, and whether its kind, or
+ * that of its owner, is still served. Only changes that count cause such questions. The rights are optional: what is
+ * forbidden is not known, and is said once.
+ * - Releases are held however few they are, of sources whose own kind, or whose owner's kind, is being lost. A CRD that
+ *   is deleted takes all its objects with it, with a deletionTimestamp each, and nobody has asked for that
+ *   (docs/mass-changes.md#how-many-are-too-many).
+ * - Held deletions whose namespace is being deleted too are found: nothing tells of that, and what was a change of its
+ *   own becomes a part of the namespace's end (docs/mass-changes.md#terminating-namespaces).
  */
-import { type OwnerKind } from "../../sources/source.ts";
+import { type OwnerKind, type SourceRecord } from "../../sources/source.ts";
 import { asList, fieldsOf } from "../../api/json.ts";
 import { labels } from "../../api/v1alpha1/names.ts";
 import { isKubeError, type KubeClient, type Resource, resourcePath } from "../../kube/kube-client.ts";
@@ -11,6 +16,10 @@ import { namespaces } from "../../kube/resources.ts";
 import { type Clock, later, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Counter } from "../../util/metrics.ts";
+import { type Cause } from "./change.ts";
+import { type JudgedChange } from "./judged-change.ts";
+import { type ObjectKey } from "../../api/object-key.ts";
+import { Turns } from "../../util/turns.ts";
 
 export interface NamespaceFacts {
   readonly uid: string;
@@ -19,7 +28,7 @@ export interface NamespaceFacts {
   readonly isTerminating: boolean;
 }
 
-export interface SurroundingsOptions {
+export interface NamespacesAndKindsOptions {
   readonly core: KubeClient;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -38,13 +47,13 @@ interface Answer<T> {
   readonly untilMs: MonotonicMs;
 }
 
-export class Surroundings {
-  readonly #options: SurroundingsOptions;
+export class NamespacesAndKinds {
+  readonly #options: NamespacesAndKindsOptions;
   readonly #namespaces = new Map<string, Answer<NamespaceFacts | undefined>>();
   readonly #owners = new Map<string, Answer<boolean>>();
   readonly #told = new Set<string>();
 
-  constructor(options: SurroundingsOptions) {
+  constructor(options: NamespacesAndKindsOptions) {
     this.#options = options;
   }
 
@@ -122,4 +131,70 @@ export class Surroundings {
 
 function isOfAnother(path: string, error: unknown): boolean {
   return /^\/apis\/[^/]+\/[^/]+$/.test(path) && isKubeError(error, "serverError");
+}
+
+type Questions = Pick<NamespacesAndKinds, "isLost">;
+
+const prefix = "kind/";
+
+/** The cause of a release while the source's own kind is being lost; undefined = it is not. As `isLost`. */
+export async function causeOfLostKind(
+  { kind }: SourceRecord,
+  questions: Questions,
+  signal: AbortSignal,
+): Promise<Cause | undefined> {
+  const { group } = kind.resource;
+  // Only groups with a dot have CRDs: what is built in cannot be lost.
+  if (!group.includes(".") || !(await questions.isLost(kind, signal))) return undefined;
+  return { text: `${prefix}${kind.kind}.${group}`, isHalfTooMany: true };
+}
+
+/** Whether the kind of the source or of its owner is being lost. As `isLost`. */
+export async function isOfLostKind(source: SourceRecord, questions: Questions, signal: AbortSignal): Promise<boolean> {
+  if ((await causeOfLostKind(source, questions, signal)) !== undefined) return true;
+  return source.owner !== undefined && (await questions.isLost(source.owner, signal));
+}
+
+/** Whether that is what the cause says. */
+export function isLostKind(cause: string): boolean {
+  return cause.startsWith(prefix);
+}
+
+/** Namespaces in a round: two requests a second, when a disaster holds deletions in thousands of them. */
+const askedMax = 10;
+
+export class EndingNamespaces {
+  readonly #questions: Pick<NamespacesAndKinds, "namespace">;
+  readonly #turns = new Turns(askedMax);
+
+  constructor(questions: Pick<NamespacesAndKinds, "namespace">) {
+    this.#questions = questions;
+  }
+
+  /** Which of the changes are to be judged anew; call it now and then. Never throws KubeErrors. */
+  async among(changes: ReadonlyMap<ObjectKey, JudgedChange>, signal: AbortSignal): Promise<readonly ObjectKey[]> {
+    const held = [...changes.values()].filter(isHeldDeletion).map(namespaceOf);
+    const ending = new Set<string>();
+    for (const namespace of this.#turns.next(held)) if (await this.#isEnding(namespace, signal)) ending.add(namespace);
+    // Meanwhile they may have been approved.
+    const due = [...changes].filter(([, change]) => isHeldDeletion(change) && ending.has(namespaceOf(change)));
+    return due.map(([key]) => key);
+  }
+
+  async #isEnding(namespace: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await this.#questions.namespace(namespace, signal))?.isTerminating === true;
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      return false;
+    }
+  }
+}
+
+function isHeldDeletion({ state, change, terminatingNamespace }: JudgedChange): boolean {
+  return state === "held" && change.to === undefined && terminatingNamespace === undefined;
+}
+
+function namespaceOf({ source }: JudgedChange): string {
+  return source.namespace;
 }

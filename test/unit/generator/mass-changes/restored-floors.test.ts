@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type PodProtector } from "../../../../../src/api/v1alpha1/pod-protector.ts";
-import { RestoredFloors } from "../../../../../src/generator/mass-changes/floors/restored-floors.ts";
-import { type InformerEvent } from "../../../../../src/kube/informer.ts";
-import { readProtector, type StoredProtector } from "../../../../../src/kube/resources.ts";
-import { createVirtualClock } from "../../../../support/virtual-clock.ts";
-import { protector } from "../samples.ts";
+import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { RestoredFloors } from "../../../../src/generator/mass-changes/restored-floors.ts";
+import { type InformerEvent } from "../../../../src/kube/informer.ts";
+import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { protector } from "./samples.ts";
 
 function start() {
   const clock = createVirtualClock();
