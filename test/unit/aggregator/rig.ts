@@ -35,7 +35,7 @@ import { EngineClient } from "../../support/engine-client.ts";
 
 export const cellID = "cell-1";
 
-const defaultConfig: AggregatorSettings = {
+export const defaultConfig: AggregatorSettings = {
   cellID,
   syncTime: createSyncTime({ kind: "observed" }),
   history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },

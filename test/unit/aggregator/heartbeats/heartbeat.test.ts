@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CellLease } from "../../../../src/api/cell-lease.ts";
 import { type Beat } from "../../../../src/aggregator/heartbeats/cell-lease-writer.ts";
-import { type ProvableWatch } from "../../../../src/aggregator/watching/freshness.ts";
-import { createHeartbeatMetrics } from "../../../../src/aggregator/heartbeats/heartbeat-metrics.ts";
+import { createHeartbeatMetrics } from "../../../../src/aggregator/metrics.ts";
+import { type ProvableWatch } from "../../../../src/aggregator/watching/barrier.ts";
 import { Heartbeat } from "../../../../src/aggregator/heartbeats/heartbeat.ts";
 import { digestOfUID, unpackDigests } from "../../../../src/accounting/history/uid-digest.ts";
 import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
@@ -15,17 +15,17 @@ import { type CountingMetrics, createCountingMetrics } from "../../kube/counting
 import { RecordedLog } from "../../webhook/support/replica.ts";
 
 class Watch implements ProvableWatch {
-  barrierSentAtMs: MonotonicMs = longAgo;
-  barrierWaitsSinceMs: MonotonicMs | undefined;
+  passedSentAtMs: MonotonicMs = longAgo;
+  waitingSinceMs: MonotonicMs | undefined;
   /** Each barrier is passed after this long; undefined = never. */
   delayMs: number | undefined = 100;
   readonly #clock: VirtualClock;
   constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
-  wantBarrier(fromMs: MonotonicMs): void {
+  want(fromMs: MonotonicMs): void {
     if (this.delayMs !== undefined)
-      this.#clock.setTimer(this.delayMs, () => void (this.barrierSentAtMs = later(fromMs, 1)));
+      this.#clock.setTimer(this.delayMs, () => void (this.passedSentAtMs = later(fromMs, 1)));
   }
   relist(): void {}
 }
