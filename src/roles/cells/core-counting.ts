@@ -168,8 +168,8 @@ export class CoreCounting {
 }
 
 /**
- * The heartbeat of the cell in this core, and the watch of PodProtectors that it vouches for. Call before their informer
- * runs.
+ * The heartbeat of the cell in this core, and the watch of PodProtectors that it vouches for. Call before the informer
+ * of these runs.
  */
 function createHeartbeat(
   runtime: Runtime,

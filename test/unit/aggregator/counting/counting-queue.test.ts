@@ -12,7 +12,7 @@ import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { marks } from "../../accounting/samples.ts";
 import { createRecordingLogger } from "../../observability/recording-logger.ts";
 import { storedProtector } from "../protectors.ts";
-import { defaultConfig } from "../rig.ts";
+import { defaultConfig } from "../run-aggregator.ts";
 
 test("each kind of failure is told at once, and then once in ten seconds with the number of the others", async () => {
   const clock = createVirtualClock();
