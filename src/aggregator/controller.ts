@@ -154,11 +154,11 @@ export class Aggregator {
       protectors: this.#memories.size,
       selectors: this.#matchTable.size,
       queue: this.#queue.size,
-      nextEventPool: waiting.event,
-      barrierPool: waiting.barrier,
-      fencePool: waiting.fence,
+      "next-event-pool": waiting.event,
+      "barrier-pool": waiting.barrier,
+      "fence-pool": waiting.fence,
       fences: this.#fences.size,
-      fencesWaiting: this.#fencer.waiting,
+      "fences-waiting": this.#fencer.waiting,
     };
   }
 

@@ -135,7 +135,7 @@ onCounted(
     await rig.clock.advance(1000);
     await rig.coreEngine.delete(rig.protectorType, "default", "web");
     await rig.clock.advance(0);
-    const { protectors, selectors, nextEventPool } = aggregator.sizes();
+    const { protectors, selectors, "next-event-pool": nextEventPool } = aggregator.sizes();
     assert.deepEqual({ protectors, selectors, nextEventPool }, { protectors: 0, selectors: 0, nextEventPool: 0 });
     await rig.clock.advance(400_000);
     await rig.protect("web");

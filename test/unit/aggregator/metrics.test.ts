@@ -26,11 +26,11 @@ test("the registry takes every metric with the labels that the aggregator sets",
     protectors: 10,
     selectors: 9,
     queue: 3,
-    nextEventPool: 4,
-    barrierPool: 5,
-    fencePool: 6,
+    "next-event-pool": 4,
+    "barrier-pool": 5,
+    "fence-pool": 6,
     fences: 7,
-    fencesWaiting: 8,
+    "fences-waiting": 8,
   });
   metrics.setOldestOpen({ delete: 1, eviction: 90, packed: 0, unknown: 2 });
   metrics.fullestHistory.set({}, 0.5);
