@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { later } from "../../../src/util/clock.ts";
-import { onRig, withRig } from "./rig.ts";
+import { counted, onRig, withRig } from "./rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
 const barrierList = /^GET \/api\/v1\/pods$/;
@@ -28,10 +28,7 @@ onRig("counts appear once the watch has passed a barrier sent after the protecto
 onRig(
   "a burst of pod events costs one status write, after rate times jitter, and at most one a period",
   async (rig) => {
-    await rig.protect("web");
-    await rig.pod("a");
-    const { core } = await rig.start();
-    await rig.after(5000, { available: 1 });
+    const { core } = await counted(rig, { pods: ["a"], ms: 5000 });
     core.log = [];
     for (let index = 0; index < 20; index++) await rig.pod(`b${index}`);
     await rig.clock.advance(499);
@@ -51,10 +48,7 @@ onRig(
 );
 
 onRig("a protector's own aggregationRateMillis replaces the flag's", async (rig) => {
-  await rig.protect("web", { admissionHistoryConfig: { aggregationRateMillis: 20_000 } });
-  await rig.pod("a");
-  await rig.start();
-  await rig.after(70_000, { available: 1 });
+  await counted(rig, { pods: ["a"], spec: { admissionHistoryConfig: { aggregationRateMillis: 20_000 } }, ms: 70_000 });
   await rig.pod("b");
   await rig.after(9000, { available: 1 });
   await rig.after(11_000, { available: 2 });
@@ -151,10 +145,7 @@ onRig("a selector that turns invalid leaves the last valid one in force: counts 
 });
 
 onRig("an object that takes the name of another with an invalid selector does not inherit a valid one", async (rig) => {
-  await rig.protect("web");
-  await rig.pod("a");
-  await rig.start();
-  await rig.clock.advance(70_000);
+  await counted(rig, { pods: ["a"], ms: 70_000 });
   await rig.coreEngine.delete(rig.protectorType, "default", "web");
   await rig.protect("web", { selector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } });
   await rig.clock.advance(70_000);
@@ -195,10 +186,7 @@ onRig(
 );
 
 onRig("a write in flight is given up when leadership ends, and a later term works again", async (rig) => {
-  await rig.protect("web");
-  await rig.pod("a");
-  const { core, lead, depose } = await rig.start();
-  await rig.clock.advance(65_000);
+  const { core, lead, depose } = await counted(rig, { pods: ["a"] });
   let release = (): void => {};
   core.onRequest = (request) =>
     request.method === "PUT" ? new Promise((resolve) => (release = () => resolve(undefined))) : undefined;

@@ -1,6 +1,6 @@
 /**
  * An aggregator with real informers between two engines of the API double, a core and a worker, on one virtual clock.
- * `onRig` and `onCounted` make a test of a play on such a rig.
+ * `onRig` makes a test of a play on such a rig.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -272,14 +272,4 @@ export async function counted(
   running.core.log = [];
   running.worker.log = [];
   return running;
-}
-
-/** A test that begins with an aggregator that has counted web. */
-export function onCounted(
-  name: string,
-  options: CountedOptions,
-  play: (rig: Rig, running: Running) => Promise<void>,
-  crd?: unknown,
-): void {
-  onRig(name, async (rig) => play(rig, await counted(rig, options)), crd);
 }

@@ -4,7 +4,7 @@ import { type Condition } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { readyOf } from "../../../../src/api/v1alpha1/ready-condition.ts";
 import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { manifestsFolder, onlyOne, readManifests } from "../../../manifests/manifest-files.ts";
-import { onRig, type Rig } from "../rig.ts";
+import { counted, onRig, type Rig } from "../rig.ts";
 
 const conditionsOf = (rig: Rig): readonly Condition[] => rig.protector("web").status?.conditions ?? [];
 /** Of all conditions but Ready. */
@@ -53,11 +53,7 @@ onRig("where an object stands against its floor is written with its counts", asy
 });
 
 onRig("an edit of the floor of an idle object is one write of its conditions, and then there are none", async (rig) => {
-  await rig.protect("web", { minAvailable: 1 });
-  await rig.pod("a");
-  await rig.pod("b");
-  const { core } = await rig.start({ trigger: true });
-  await rig.clock.advance(60_000);
+  const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
   assert.deepEqual(statuses(rig), {});
   const before = core.count(/^PUT .*status$/);
   await rig.editSpec("web", { minAvailable: 2 });
@@ -68,11 +64,7 @@ onRig("an edit of the floor of an idle object is one write of its conditions, an
 });
 
 onRig("an admission that takes the last free pod is no cause to write, until it settles", async (rig) => {
-  await rig.protect("web", { minAvailable: 1 });
-  await rig.pod("a");
-  await rig.pod("b");
-  const { core } = await rig.start({ trigger: true });
-  await rig.clock.advance(60_000);
+  const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
   const before = core.count(/^PUT .*status$/);
   await rig.admit("web", "a");
   await rig.clock.advance(5000);
@@ -84,10 +76,7 @@ onRig("an admission that takes the last free pod is no cause to write, until it 
 });
 
 onRig("a cell whose counts answer another spec is pending until it has counted", async (rig) => {
-  await rig.protect("web", { minAvailable: 1 });
-  await rig.pod("a");
-  await rig.start({ trigger: true });
-  await rig.clock.advance(5000);
+  await counted(rig, { pods: ["a"], spec: { minAvailable: 1 }, trigger: true, ms: 5000 });
   const aggregation = rig.cell("web")?.aggregation;
   assert.ok(aggregation);
   await rig.putCell("web", { cellID: "away", aggregation });
@@ -104,11 +93,7 @@ onRig("a cell whose counts answer another spec is pending until it has counted",
 onRig(
   "a CRD that drops conditions does not have them written again and again",
   async (rig) => {
-    await rig.protect("web", { minAvailable: 2 });
-    await rig.pod("a");
-    await rig.pod("b");
-    const { core } = await rig.start({ trigger: true });
-    await rig.clock.advance(300_000);
+    const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 2 }, trigger: true, ms: 300_000 });
     assert.deepEqual(statuses(rig), {});
     assert.ok(core.count(/^PUT .*status$/) <= 2, String(core.count(/^PUT .*status$/)));
   },
@@ -116,11 +101,7 @@ onRig(
 );
 
 onRig("aggregations that find nothing new write nothing, whoever asks for them", async (rig) => {
-  await rig.protect("web", { minAvailable: 1 });
-  await rig.pod("a");
-  await rig.pod("b");
-  const { core } = await rig.start({ trigger: true });
-  await rig.clock.advance(60_000);
+  const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
   assert.equal(ready(rig)?.status, "True");
   const before = [core.count(/^PUT /), rig.protector("web").metadata.resourceVersion];
   for (let pass = 0; pass < 50; pass += 1) {
@@ -134,11 +115,7 @@ onRig("aggregations that find nothing new write nothing, whoever asks for them",
 onRig(
   "Ready comes with the first counts, follows the other conditions, and has the generation of the spec",
   async (rig) => {
-    await rig.protect("web", { minAvailable: 1 });
-    await rig.pod("a");
-    await rig.pod("b");
-    await rig.start({ trigger: true });
-    await rig.clock.advance(5_000);
+    await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 5_000 });
     assert.partialDeepStrictEqual(ready(rig), { status: "True", reason: "Ready", observedGeneration: 1 });
     const { lastTransitionTime } = ready(rig) ?? {};
     await rig.editSpec("web", { minAvailable: 2 });
@@ -162,10 +139,7 @@ onRig(
 onRig(
   "an edit that changes no condition is one write, by which kubectl wait knows that it was looked at",
   async (rig) => {
-    await rig.protect("web", { minAvailable: 1 });
-    for (const pod of ["a", "b", "c"]) await rig.pod(pod);
-    const { core } = await rig.start({ trigger: true });
-    await rig.clock.advance(60_000);
+    const { core } = await counted(rig, { spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
     const before = core.count(/^PUT .*status$/);
     assert.equal(rig.protector("web").status?.summary.disruptionsAllowed, 2);
     await rig.editSpec("web", { minAvailable: 2 });
@@ -177,11 +151,7 @@ onRig(
 );
 
 onRig("what a Go component has dropped is no cause to write, and comes back with the next counts", async (rig) => {
-  await rig.protect("web", { minAvailable: 1 });
-  await rig.pod("a");
-  await rig.pod("b");
-  const { core } = await rig.start({ trigger: true });
-  await rig.clock.advance(60_000);
+  const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
   await dropOurs(rig);
   const before = core.count(/^PUT .*status$/);
   await rig.clock.advance(300_000);
@@ -196,10 +166,12 @@ onRig("what a Go component has dropped is no cause to write, and comes back with
 onRig(
   "a CRD that drops some of our fields is told with the second write, and again when it keeps them",
   async (rig) => {
-    await rig.protect("web", { minAvailable: 1 });
-    await rig.pod("a");
-    const { core, logs, metrics } = await rig.start({ trigger: true });
-    await rig.clock.advance(60_000);
+    const { core, logs, metrics } = await counted(rig, {
+      pods: ["a"],
+      spec: { minAvailable: 1 },
+      trigger: true,
+      ms: 60_000,
+    });
     assert.deepEqual(statuses(rig), { AtFloor: "True" });
     assert.equal(metrics.value("extension_fields_pruned_total", { role: "aggregator", core: "core" }), 1);
     assert.match(logs.map(({ message }) => message).join("\n"), /drops extension fields, so columns are empty/);

@@ -2,23 +2,9 @@ import assert from "node:assert/strict";
 import { sleep } from "../../../../src/util/clock.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { builtInResources as types } from "../../../double/engine/resources.ts";
-import { onRig, type Rig, type Running } from "../rig.ts";
+import { counted, onRig, type Rig, type Running } from "../rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/\w+\/status$/;
-
-/** Counted pods a, b, c … of web, in a cell where nothing happens. */
-async function counted(rig: Rig, names: readonly string[], options: Parameters<Rig["protect"]>[1] = {}) {
-  await rig.protect("web", options);
-  for (const name of names) {
-    await rig.pod(name);
-    rig.workerEngine.bind("default", name, "node-1");
-  }
-  const running = await rig.start({ trigger: true });
-  await rig.clock.advance(65_000);
-  assert.equal(rig.available("web"), names.length);
-  running.core.log = [];
-  return running;
-}
 
 /** A deletion that is admitted and carried out: the pod terminates. */
 async function deletePod(rig: Rig, name: string): Promise<void> {
@@ -29,7 +15,7 @@ async function deletePod(rig: Rig, name: string): Promise<void> {
 /** Deletes so many pods, a hundred a second. Resolves when all of them have settled. */
 async function wave(rig: Rig, count: number): Promise<Running> {
   const names = Array.from({ length: count }, (_, index) => `pod-${index}`);
-  const running = await counted(rig, names);
+  const running = await counted(rig, { pods: names, trigger: true });
   for (const name of names) {
     await deletePod(rig, name);
     await rig.clock.advance(10);
@@ -42,7 +28,7 @@ async function wave(rig: Rig, count: number): Promise<Running> {
 const writes = ({ core }: Running): number => core.count(statusWrite);
 
 onRig("the quota of a deletion that is carried out is back within 20 ms after a quiet time", async (rig) => {
-  const running = await counted(rig, ["a", "b"]);
+  const running = await counted(rig, { pods: ["a", "b"], trigger: true });
   await deletePod(rig, "a");
   await rig.after(20, { buckets: 0, available: 1 });
   assert.equal(writes(running), 1);
@@ -56,7 +42,7 @@ onRig("deletions that follow each other share a write every 100 ms", async (rig)
 
 onRig("where a write takes 40 ms, deletions that follow each other share one every 500 ms", async (rig) => {
   const names = Array.from({ length: 100 }, (_, index) => `pod-${index}`);
-  const running = await counted(rig, names);
+  const running = await counted(rig, { pods: names, trigger: true });
   for (const name of names) await rig.admit("web", name);
   running.core.onRequest = async (request) => {
     if (request.method === "PUT") await sleep(rig.clock, 40);
@@ -71,7 +57,7 @@ onRig("where a write takes 40 ms, deletions that follow each other share one eve
 });
 
 onRig("what comes while a write is under way keeps the same distance from it", async (rig) => {
-  const running = await counted(rig, ["a", "b", "c"]);
+  const running = await counted(rig, { trigger: true });
   let release = (): void => {};
   running.core.onRequest = (request) =>
     request.method === "PUT" ? new Promise((resolve) => (release = () => resolve(undefined))) : undefined;
@@ -87,14 +73,22 @@ onRig("what comes while a write is under way keeps the same distance from it", a
 });
 
 onRig("a large aggregation rate of the object's own holds nothing up that somebody waits for", async (rig) => {
-  await counted(rig, ["a", "b"], { admissionHistoryConfig: { aggregationRateMillis: 60_000 } });
+  await counted(rig, {
+    pods: ["a", "b"],
+    trigger: true,
+    spec: { admissionHistoryConfig: { aggregationRateMillis: 60_000 } },
+  });
   await deletePod(rig, "a");
   await rig.after(20, { buckets: 0 });
 });
 
 onRig("a small one makes it faster still, but writes every 100 ms at most", async (rig) => {
   const names = Array.from({ length: 100 }, (_, index) => `pod-${index}`);
-  const running = await counted(rig, names, { admissionHistoryConfig: { aggregationRateMillis: 0 } });
+  const running = await counted(rig, {
+    pods: names,
+    trigger: true,
+    spec: { admissionHistoryConfig: { aggregationRateMillis: 0 } },
+  });
   for (const name of names) {
     await rig.setReady(name, false);
     await rig.clock.advance(10);
@@ -110,7 +104,7 @@ onRig("a hundred deletions a second cost ten writes a second", async (rig) => {
 });
 
 onRig("where nothing changes nothing is written, and no barrier is asked for", async (rig) => {
-  const running = await counted(rig, ["a", "b"]);
+  const running = await counted(rig, { pods: ["a", "b"], trigger: true });
   await deletePod(rig, "a");
   await rig.clock.advance(1_000);
   running.core.log = [];
@@ -124,7 +118,7 @@ onRig("where nothing changes nothing is written, and no barrier is asked for", a
 });
 
 onRig("a deletion that is never carried out costs the write that settles it", async (rig) => {
-  const running = await counted(rig, ["a", "b"]);
+  const running = await counted(rig, { pods: ["a", "b"], trigger: true });
   await rig.admit("web", "a");
   for (let round = 0; round < 100; round++) {
     await rig.relabel("b", { round: `${round}` });
@@ -136,7 +130,11 @@ onRig("a deletion that is never carried out costs the write that settles it", as
 
 onRig("while the core takes no writes, what somebody waits for is retried with the usual backoff", async (rig) => {
   const names = Array.from({ length: 101 }, (_, index) => `pod-${index}`);
-  const running = await counted(rig, names, { admissionHistoryConfig: { aggregationRateMillis: 60_000 } });
+  const running = await counted(rig, {
+    pods: names,
+    trigger: true,
+    spec: { admissionHistoryConfig: { aggregationRateMillis: 60_000 } },
+  });
   running.core.onRequest = ({ method }) => (method === "PUT" ? new KubeError("tooManyRequests", "no") : undefined);
   await rig.admit("web", "pod-100");
   for (const name of names.slice(0, 100)) {
@@ -149,14 +147,14 @@ onRig("while the core takes no writes, what somebody waits for is retried with t
 });
 
 onRig("nobody waits for an object without a floor", async (rig) => {
-  await counted(rig, ["a", "b"], { minAvailable: 0 });
+  await counted(rig, { pods: ["a", "b"], trigger: true, spec: { minAvailable: 0 } });
   await deletePod(rig, "a");
   await rig.after(400, { buckets: 1 });
   await rig.after(600, { buckets: 0 });
 });
 
 onRig("counts that nobody waits for come at the aggregation rate", async (rig) => {
-  await counted(rig, ["a", "b"]);
+  await counted(rig, { pods: ["a", "b"], trigger: true });
   await rig.setReady("a", false);
   await rig.after(490, { available: 2 });
   await rig.after(510, { available: 1 });
@@ -165,7 +163,7 @@ onRig("counts that nobody waits for come at the aggregation rate", async (rig) =
 onRig(
   "a pod that becomes ready within a minute after an admission is counted at once, and other changes are not",
   async (rig) => {
-    await counted(rig, ["a", "b", "c"]);
+    await counted(rig, { trigger: true });
     await deletePod(rig, "a");
     await rig.clock.advance(30_000);
     await rig.setReady("b", false);
@@ -181,7 +179,7 @@ onRig(
 );
 
 onRig("a busy cell does not wake an object that somebody waits for at each event of other pods", async (rig) => {
-  const { metrics } = await counted(rig, ["a", "b"]);
+  const { metrics } = await counted(rig, { pods: ["a", "b"], trigger: true });
   await rig.pod("other", { labels: { app: "other" } });
   await rig.admit("web", "a");
   await rig.clock.advance(1_000);
@@ -194,7 +192,7 @@ onRig("a busy cell does not wake an object that somebody waits for at each event
 });
 
 onRig("first counts of an object wait a part of 20 ms for each cell that the widest object has", async (rig) => {
-  const running = await counted(rig, ["a"]);
+  const running = await counted(rig, { pods: ["a"], trigger: true });
   const cells = Array.from({ length: 99 }, (_, index) => ({ cellID: `other-${index}` }));
   for (const cell of cells) await rig.putCell("web", cell);
   await rig.clock.advance(5_000);
@@ -214,7 +212,7 @@ onRig("first counts of an object wait a part of 20 ms for each cell that the wid
 });
 
 onRig("an object with a thousand cells delays the first counts of others by seconds at most", async (rig) => {
-  await counted(rig, ["a"]);
+  await counted(rig, { pods: ["a"], trigger: true });
   const status = rig.protector("web").status;
   assert.ok(status !== undefined);
   const others = Array.from({ length: 999 }, (_, index) => ({ cellID: `other-${index}` }));
@@ -232,7 +230,7 @@ onRig("an object with a thousand cells delays the first counts of others by seco
 onRig(
   "a new leader counts at once what somebody waits for, and a wall clock that is set changes nothing",
   async (rig) => {
-    const former = await counted(rig, ["a", "b", "c"]);
+    const former = await counted(rig, { trigger: true });
     const next = await rig.start({ trigger: true, lead: false, seed: 8 });
     await rig.clock.advance(1_000);
     await rig.admit("web", "a");

@@ -5,13 +5,14 @@ import { compareResourceVersions, parseResourceVersion } from "../../../../src/a
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { builtInResources as types } from "../../../double/engine/resources.ts";
-import { counted, onCounted, onRig, withRig } from "../rig.ts";
+import { counted, onRig, withRig } from "../rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
 const fencePatch = /^PATCH .*\/pods\/\w+\/status$/;
 const barrierList = /^GET \/api\/v1\/pods$/;
 
-onCounted("a bucket settles with the write that counts its terminating pod out", {}, async (rig, { core }) => {
+onRig("a bucket settles with the write that counts its terminating pod out", async (rig) => {
+  const { core } = await counted(rig);
   rig.workerEngine.bind("default", "a", "node-1");
   await rig.clock.advance(2000);
   core.log = [];
@@ -21,19 +22,17 @@ onCounted("a bucket settles with the write that counts its terminating pod out",
   assert.equal(core.count(statusWrite), 1);
 });
 
-onCounted(
-  "a bucket settles when its pod is gone from a snapshot at or above the admitted version",
-  {},
-  async (rig, { worker }) => {
-    await rig.admit("web", "a");
-    worker.lagMs = 3000;
-    await rig.removePod("a");
-    await rig.after(2900, { buckets: 1 }, "while the watch lags nothing is settled");
-    await rig.after(1200, { buckets: 0, available: 2 });
-  },
-);
+onRig("a bucket settles when its pod is gone from a snapshot at or above the admitted version", async (rig) => {
+  const { worker } = await counted(rig);
+  await rig.admit("web", "a");
+  worker.lagMs = 3000;
+  await rig.removePod("a");
+  await rig.after(2900, { buckets: 1 }, "while the watch lags nothing is settled");
+  await rig.after(1200, { buckets: 0, available: 2 });
+});
 
-onCounted("a bucket settles when its pod is alive at a newer version", {}, async (rig, { worker }) => {
+onRig("a bucket settles when its pod is alive at a newer version", async (rig) => {
+  const { worker } = await counted(rig);
   await rig.admit("web", "a");
   await rig.relabel("a", { other: "label" });
   await rig.after(1000, { buckets: 0, available: 3 });
@@ -78,17 +77,14 @@ onRig(
   },
 );
 
-onCounted(
-  "where fencing is forbidden the bucket settles by the window and a barrier sent after it",
-  { trigger: true },
-  async (rig, { worker }) => {
-    worker.onRequest = (_, what) => (fencePatch.test(what) ? new KubeError("forbidden", "no") : undefined);
-    await rig.admit("web", "a");
-    await rig.after(74_900, { buckets: 1 });
-    await rig.after(5000, { buckets: 0 });
-    assert.equal(worker.count(fencePatch), 1);
-  },
-);
+onRig("where fencing is forbidden the bucket settles by the window and a barrier sent after it", async (rig) => {
+  const { worker } = await counted(rig, { trigger: true });
+  worker.onRequest = (_, what) => (fencePatch.test(what) ? new KubeError("forbidden", "no") : undefined);
+  await rig.admit("web", "a");
+  await rig.after(74_900, { buckets: 1 });
+  await rig.after(5000, { buckets: 0 });
+  assert.equal(worker.count(fencePatch), 1);
+});
 
 test("where an admission plug-in refuses or strips fences, buckets settle by the window instead", async () => {
   for (const isStripped of [false, true]) {
@@ -121,13 +117,15 @@ test("an eviction's bucket settles by the window, with one barrier", () =>
     assert.ok(worker.count(barrierList) <= 2, `${worker.count(barrierList)} barriers`);
   }));
 
-onCounted("buckets that Go compacted settle by the window", { trigger: true }, async (rig) => {
+onRig("buckets that Go compacted settle by the window", async (rig) => {
+  await counted(rig, { trigger: true });
   await rig.addBucket("web", { counter: 7 });
   await rig.after(74_000, { buckets: 1 });
   await rig.after(5000, { buckets: 0 });
 });
 
-onCounted("a repeated review restarts the wait", { trigger: true }, async (rig, { worker }) => {
+onRig("a repeated review restarts the wait", async (rig) => {
+  const { worker } = await counted(rig, { trigger: true });
   const { uid } = rig.workerEngine.get(types.pods, "default", "a").metadata;
   await rig.addBucket("web", { podUID: uid });
   await rig.clock.advance(74_000);
@@ -138,7 +136,8 @@ onCounted("a repeated review restarts the wait", { trigger: true }, async (rig, 
   assert.equal(worker.count(fencePatch), 0);
 });
 
-onCounted("a pod that claims a time of the far future stops nothing", {}, async (rig) => {
+onRig("a pod that claims a time of the far future stops nothing", async (rig) => {
+  await counted(rig);
   const times = { "podseidon.kubewharf.io/update-trigger-time": "9999-12-31T23:59:59-23:59" };
   const body = { metadata: { annotations: times } };
   await rig.workerEngine.patch(types.pods, "default", "a", { contentType: "application/merge-patch+json", body });
@@ -148,7 +147,8 @@ onCounted("a pod that claims a time of the far future stops nothing", {}, async 
   assert.ok(covered !== undefined && covered <= rig.clock.epochMicros());
 });
 
-onCounted("a conflict is answered by a live GET and a retry at once", {}, async (rig, { core, metrics }) => {
+onRig("a conflict is answered by a live GET and a retry at once", async (rig) => {
+  const { core, metrics } = await counted(rig);
   let raced = false;
   core.onRequest = async (_, what) => {
     if (!raced && statusWrite.test(what)) {
@@ -167,7 +167,8 @@ onCounted("a conflict is answered by a live GET and a retry at once", {}, async 
   assert.equal(metrics.value("aggregator_status_write_total", { result: "conflict" }), 1);
 });
 
-onCounted("a write whose answer was lost is read again, and not written twice", {}, async (rig, { core, metrics }) => {
+onRig("a write whose answer was lost is read again, and not written twice", async (rig) => {
+  const { core, metrics } = await counted(rig);
   core.onRequest = (_, what) => (statusWrite.test(what) && core.count(statusWrite) === 1 ? "after" : undefined);
   await rig.removePod("a");
   await rig.after(5000, { available: 2 });
@@ -178,49 +179,44 @@ onCounted("a write whose answer was lost is read again, and not written twice", 
   assert.equal(metrics.value("aggregator_status_write_total", { result: "written" }), 1, "that of the first counts");
 });
 
-onCounted("a write that never arrived is not taken for written", {}, async (rig, { core }) => {
+onRig("a write that never arrived is not taken for written", async (rig) => {
+  const { core } = await counted(rig);
   core.onRequest = (_, what) => (statusWrite.test(what) && core.count(statusWrite) === 1 ? "before" : undefined);
   await rig.removePod("a");
   await rig.after(1500, { available: 2 });
   assert.equal(core.count(statusWrite), 2);
 });
 
-onCounted(
-  "an own write is the base of the next one, however late the informer is",
-  {},
-  async (rig, { core, metrics }) => {
-    core.lagMs = 120_000;
-    for (const name of ["d", "e", "f"]) {
-      await rig.pod(name);
-      await rig.clock.advance(1500);
-    }
-    assert.equal(rig.available("web"), 6);
-    assert.equal(core.count(statusWrite), 3);
-    assert.equal(metrics.value("aggregator_status_write_total", { result: "conflict" }), 0);
-  },
-);
+onRig("an own write is the base of the next one, however late the informer is", async (rig) => {
+  const { core, metrics } = await counted(rig);
+  core.lagMs = 120_000;
+  for (const name of ["d", "e", "f"]) {
+    await rig.pod(name);
+    await rig.clock.advance(1500);
+  }
+  assert.equal(rig.available("web"), 6);
+  assert.equal(core.count(statusWrite), 3);
+  assert.equal(metrics.value("aggregator_status_write_total", { result: "conflict" }), 0);
+});
 
-onCounted(
-  "a Go component that strips the extensions causes neither barriers nor writes",
-  { trigger: true },
-  async (rig, { core, worker }) => {
-    await rig.clock.advance(5000);
-    worker.log = [];
-    core.log = [];
-    for (let round = 0; round < 20; round++) {
-      await rig.editCell("web", (cell) => {
-        const { resourceVersion: _, countedAt: _at, countedSpec: _spec, ...upstream } = cell.aggregation!;
-        return { ...cell, aggregation: upstream };
-      });
-      await rig.clock.advance(2000);
-    }
-    assert.equal(worker.count(barrierList), 0);
-    assert.equal(core.count(statusWrite), 0);
-    await rig.removePod("a");
-    await rig.after(1000, { available: 2 });
-    assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, undefined, "the next write brings them back");
-  },
-);
+onRig("a Go component that strips the extensions causes neither barriers nor writes", async (rig) => {
+  const { core, worker } = await counted(rig, { trigger: true });
+  await rig.clock.advance(5000);
+  worker.log = [];
+  core.log = [];
+  for (let round = 0; round < 20; round++) {
+    await rig.editCell("web", (cell) => {
+      const { resourceVersion: _, countedAt: _at, countedSpec: _spec, ...upstream } = cell.aggregation!;
+      return { ...cell, aggregation: upstream };
+    });
+    await rig.clock.advance(2000);
+  }
+  assert.equal(worker.count(barrierList), 0);
+  assert.equal(core.count(statusWrite), 0);
+  await rig.removePod("a");
+  await rig.after(1000, { available: 2 });
+  assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, undefined, "the next write brings them back");
+});
 
 onRig(
   "a CRD that drops the extension fields is reported once for all protectors, and counting goes on",
@@ -262,7 +258,8 @@ onRig(
   },
 );
 
-onCounted("the recorded version is that of the snapshot and never goes down", {}, async (rig) => {
+onRig("the recorded version is that of the snapshot and never goes down", async (rig) => {
+  await counted(rig);
   let last = parseResourceVersion(rig.cell("web")?.aggregation?.resourceVersion)!;
   for (const name of ["d", "e"]) {
     await rig.pod(name);
@@ -273,7 +270,8 @@ onCounted("the recorded version is that of the snapshot and never goes down", {}
   }
 });
 
-onCounted("a status write that always fails is retried with a growing backoff", {}, async (rig, { core, logs }) => {
+onRig("a status write that always fails is retried with a growing backoff", async (rig) => {
+  const { core, logs } = await counted(rig);
   core.onRequest = (_, what) => (statusWrite.test(what) ? new KubeError("serverError", "no space") : undefined);
   await rig.removePod("a");
   await rig.clock.advance(60_000);
@@ -284,7 +282,8 @@ onCounted("a status write that always fails is retried with a growing backoff", 
   await rig.after(60_000, { available: 2 });
 });
 
-onCounted("a protector that is deleted or recreated unseen is not written in a loop", {}, async (rig, { core }) => {
+onRig("a protector that is deleted or recreated unseen is not written in a loop", async (rig) => {
+  const { core } = await counted(rig);
   core.lagMs = 30_000;
   await rig.coreEngine.delete(rig.protectorType, "default", "web");
   await rig.removePod("a");

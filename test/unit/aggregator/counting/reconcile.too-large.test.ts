@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { summarize } from "../../../../src/accounting/count/summary.ts";
 import { single } from "../../accounting/samples.ts";
-import { cellID, onRig, type Rig } from "../rig.ts";
+import { cellID, counted, onRig, type Rig } from "../rig.ts";
 
 const etcdBytesMax = 1.5 * 1024 * 1024;
 
@@ -30,10 +30,7 @@ async function fill(rig: Rig, cells: readonly CellStatus[], roomBytes: number): 
 onRig(
   "an aggregator settles in an object that is as large as etcd takes, because its write makes it smaller",
   async (rig) => {
-    await rig.protect("web");
-    for (const name of ["a", "b", "c"]) await rig.pod(name);
-    await rig.start({ trigger: true });
-    await rig.clock.advance(65_000);
+    await counted(rig, { trigger: true });
     const { aggregation } = rig.cell("web") ?? {};
     assert.ok(aggregation !== undefined);
     const buckets = Array.from({ length: 700 }, (_, index) => single(`gone-${index}`, 1));
