@@ -3,8 +3,7 @@
  * (docs/generator.md#one-decision). Pure, and the one place that decides it. The controller asks twice: with what the
  * caches have, whether anything is left to be done, and then with what it has just read, to do that.
  */
-import { annotations } from "../api/v1alpha1/names.ts";
-import { isInShadow } from "../api/v1alpha1/names.ts";
+import { annotations, isInShadow } from "../api/v1alpha1/names.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type SourceRecord } from "../sources/source.ts";
 import { assertNever } from "../util/assert.ts";

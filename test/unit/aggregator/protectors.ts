@@ -1,6 +1,6 @@
 /** Stored PodProtectors for tests that need no cluster. */
 import { type Aggregation, type Bucket } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { type OwnAggregation } from "../../../src/accounting/count/cell-memory.ts";
+import { type OwnAggregation } from "../../../src/accounting/count/protector-memory.ts";
 import { counts as sampleCounts, version as versionOf } from "../accounting/samples.ts";
 import { readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
 

@@ -24,7 +24,12 @@ function storedWith(minAvailable: number, metadata: JsonObject = {}): StoredProt
   const { annotations: more = {}, ...others } = metadata as { annotations?: JsonObject };
   const read = readProtector({
     metadata: {
-      ...{ name, namespace, uid: "p", resourceVersion: "1", labels, finalizers: [own] },
+      name,
+      namespace,
+      uid: "p",
+      resourceVersion: "1",
+      labels,
+      finalizers: [own],
       ownerReferences: [ownerReference],
       annotations: { ...wanted.annotations, ...more },
       ...others,

@@ -6,25 +6,23 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "no-count-fence",
     why: "nobody writes counts from an older snapshot than the recorded one",
     file: "accounting/count/cell-plan.ts",
-    find:
-      "memory.firstCountsDone();\n\n  " +
-      `if (compareResourceVersions(snapshot.version, recordedVersion) < 0) return { kind: "behind" };`,
-    replace: `memory.firstCountsDone();\n`,
+    find: `if (isBelow(snapshot, recorded)) return { kind: "behind" };`,
+    replace: `if (fromMs !== undefined && isBelow(snapshot, recorded)) return { kind: "behind" };`,
     scenario: "15-two-leaders",
   },
   {
     name: "first-counts-of-a-former-edit",
     why: "the wait for first counts begins anew where the spec was another one meanwhile",
-    file: "aggregator/counting/protector-state.ts",
-    find: `else this.memory.firstCountsOnlyOf(spec);`,
-    replace: ``,
+    file: "accounting/count/protector-memory.ts",
+    find: `else if (this.#wasUncounted || this.#firstCounts?.spec !== spec)`,
+    replace: `else if (this.#wasUncounted)`,
     scenario: "09f-edited-and-edited-back",
   },
   {
     name: "first-counts-without-barrier",
     why: "first counts need a snapshot that has passed a LIST barrier made after that state was seen",
     file: "accounting/count/cell-plan.ts",
-    find: `if (snapshot.barrierSentAtMs <= fromMs) return { kind: "barrier", fromMs };`,
+    find: `if (fromMs !== undefined && snapshot.barrierSentAtMs <= fromMs) return { kind: "barrier", fromMs };`,
     replace: ``,
     only: ["edits", "erasures", "watch-lag"],
     plan: { hasGenerator: false },
@@ -42,8 +40,8 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "no-write-at-equal-totals",
     why: "counts are written when a counted pod became countable, even at equal totals",
     file: "accounting/count/cell-plan.ts",
-    find: `if (settlement.settled.size === 0 && !becameCountable && haveSameCounts`,
-    replace: `if (settlement.settled.size === 0 && haveSameCounts`,
+    find: `settlement.settled.size === 0 && !becameCountable && haveSameCounts`,
+    replace: `settlement.settled.size === 0 && haveSameCounts`,
     scenario: "03b-equal-totals",
   },
   {
@@ -136,8 +134,8 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "new-leader-looks-at-nothing",
     why: "a new leader looks at every PodProtector",
-    file: "aggregator/controller.ts",
-    find: `for (const key of this.#states.keys()) this.#queue.add(key);`,
+    file: "aggregator/counting/counting-queue.ts",
+    find: `for (const key of memories.keys()) this.#queue.add(key);`,
     replace: ``,
     scenario: "15b-new-leader",
   },
@@ -145,8 +143,8 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "every-list-is-a-barrier",
     why: "only the consistent first list is a barrier, from the moment when it was sent",
     file: "aggregator/watching/cell-watch.ts",
-    find: `if (first && this.#podsStartedAtMs !== undefined) this.#barriers.listed(this.#podsStartedAtMs);`,
-    replace: `this.#barriers.listed(this.#options.clock.monotonicMs());`,
+    find: `if (first && this.#podsStartedAtMs !== undefined) this.barriers.listed(this.#podsStartedAtMs);`,
+    replace: `this.barriers.listed(this.#options.clock.monotonicMs());`,
     scenario: "26b-stale-list-is-no-barrier",
   },
   {
@@ -168,7 +166,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "newer-state-of-the-watch-ignored",
     why: "the newest of watch, own write and live GET is the base",
-    file: "aggregator/counting/protector-state.ts",
+    file: "accounting/count/protector-memory.ts",
     find: `} else if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0) {`,
     replace:
       "} else if (compareResourceVersions(stored.resourceVersion, this.#newest.resourceVersion) > 0 && " +

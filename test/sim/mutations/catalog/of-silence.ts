@@ -53,8 +53,8 @@ export const mutationsOfSilence: readonly Mutation[] = [
   {
     name: "beats-without-a-fresh-barrier",
     why: "a cell beats only while its watches have passed barriers that were sent lately",
-    file: "aggregator/watching/freshness.ts",
-    find: `return nowMs <= later(this.#watch.barrierSentAtMs, withinMs);`,
+    file: "aggregator/watching/barrier.ts",
+    find: `return nowMs <= later(this.#watch.passedSentAtMs, withinMs);`,
     replace: `return nowMs <= later(nowMs, withinMs);`,
     scenario: "44-late-cell",
   },
@@ -79,7 +79,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
     why: "what another cluster has recorded is replaced by a recount",
     file: "aggregator/controller.ts",
     find: `if (takesOver) for`,
-    replace: `if (takesOver && this.#states.size < 0) for`,
+    replace: `if (takesOver && this.#memories.size < 0) for`,
     scenario: "44c-cell-of-another-cluster",
   },
   {

@@ -38,7 +38,7 @@ export const mutationsOfVanishing: readonly Mutation[] = [
   {
     name: "released-names-wait-too",
     why: "a PodProtector that is made again after its release is counted at once",
-    file: "aggregator/counting/former-protectors.ts",
+    file: "aggregator/counting/protector-memories.ts",
     find: `    if (Object.hasOwn(protector.metadata.annotations ?? {}, annotations.released)) return;`,
     replace: ``,
     scenario: "45d-released-and-made-again",
@@ -62,9 +62,9 @@ export const mutationsOfVanishing: readonly Mutation[] = [
   {
     name: "made-again-and-counted-at-once",
     why: "first counts wait a settle window where a PodProtector of that name vanished without release",
-    file: "accounting/count/cell-plan.ts",
-    find: `  if (memory.remadeSinceMs === undefined) return sinceMs;`,
-    replace: `  if (sinceMs !== undefined) return sinceMs;`,
+    file: "accounting/count/protector-memory.ts",
+    find: `    if (this.#remadeSinceMs === undefined) return sinceMs;`,
+    replace: `    if (sinceMs !== undefined) return sinceMs;`,
     scenario: "46b-made-again",
   },
   {

@@ -190,7 +190,7 @@ export const rules: readonly Mutation[] = [
   {
     name: "own-writes-are-forgotten",
     why: "an aggregator that remembers its own last write takes stripped extensions for no reset",
-    file: "accounting/count/cell-memory.ts",
+    file: "accounting/count/protector-memory.ts",
     find: `if (recorded.resourceVersion === undefined && own !== undefined && isStrippedFrom(recorded, own)) {`,
     replace: `if (recorded.resourceVersion === "" && own !== undefined && isStrippedFrom(recorded, own)) {`,
   },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GateProbe } from "../../../../src/aggregator/audits/gate-probe.ts";
+import { GateProbe, GateState } from "../../../../src/aggregator/audits/gate-probe.ts";
+import { type Finding } from "../../../../src/aggregator/audits/gate-question.ts";
 import { gateWarning } from "../../../../src/api/gate-warning.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -175,4 +176,78 @@ test("a dummy pod that cannot be made, or vanishes at once, leaves the gate unkn
         assert.equal(state(), "unknown");
       },
     );
+});
+
+const good: Finding = { kind: "ok" };
+const lost: Finding = { kind: "missing" };
+const unreachable: Finding = { kind: "unreachable", why: "no" };
+const unknown: Finding = { kind: "unknown", why: "no", isForbidden: false };
+const other = (cell: string): Finding => ({ kind: "other-cell", cell });
+
+/** What each finding changes: "+kind", "-kind", or "". */
+function changes(...findings: readonly Finding[]): string[] {
+  const state = new GateState();
+  return findings.map((finding) => {
+    const change = state.found(finding);
+    return change === undefined ? "" : `${change.kind === "began" ? "+" : "-"}${change.fault.kind}`;
+  });
+}
+
+test("a fault of the gate begins when two probes in a row have found it, and ends with the first good one", () => {
+  assert.deepEqual(changes(good, lost, lost, lost, good, good), ["", "", "+missing", "", "-missing", ""]);
+});
+
+test("one bad probe between good ones is no fault of the gate", () => {
+  assert.deepEqual(changes(lost, good, lost, good, other("b"), good), ["", "", "", "", "", ""]);
+});
+
+test("probes that find different faults do not confirm each other", () => {
+  assert.deepEqual(changes(lost, other("b"), other("c"), other("c")), ["", "", "", "+other-cell"]);
+});
+
+test("a fault that another one follows goes over into it", () => {
+  assert.deepEqual(changes(lost, lost, unreachable, unreachable, good), [
+    "",
+    "+missing",
+    "",
+    "+unreachable",
+    "-unreachable",
+  ]);
+});
+
+test("a fault of the gate goes on when another was found only once", () => {
+  assert.deepEqual(changes(lost, lost, unreachable, lost, unreachable, unreachable), [
+    "",
+    "+missing",
+    "",
+    "",
+    "",
+    "+unreachable",
+  ]);
+});
+
+test("a probe that finds nothing out neither begins nor ends a fault of the gate", () => {
+  assert.deepEqual(changes(unknown, unknown, lost, unknown, lost, unknown, good), [
+    "",
+    "",
+    "",
+    "",
+    "+missing",
+    "",
+    "-missing",
+  ]);
+});
+
+test("nothing is known of the gate before a good probe or a fault, and after a reset", () => {
+  const state = new GateState();
+  state.found(unknown);
+  assert.equal(state.isKnown, false);
+  state.found(lost);
+  assert.deepEqual([state.isKnown, state.isSuspicious], [false, true]);
+  state.found(lost);
+  assert.deepEqual([state.isKnown, state.isSuspicious, state.fault?.kind], [true, false, "missing"]);
+  state.reset();
+  assert.deepEqual([state.isKnown, state.isSuspicious, state.fault], [false, false, undefined]);
+  state.found(good);
+  assert.equal(state.isKnown, true);
 });

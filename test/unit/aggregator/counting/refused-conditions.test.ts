@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { type Condition, type PodProtectorStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { type Fault } from "../../../support/engine-client.ts";
-import { type Rig, type Running, withRig } from "../rig.ts";
+import { onRig, type Rig, type Running } from "../rig.ts";
 
 const conditionsOf = (rig: Rig): readonly Condition[] => rig.protector("web").status?.conditions ?? [];
 const writes = ({ metrics }: Running, result: string): number =>
@@ -25,32 +24,31 @@ function refuseConditions(running: Running, rig: Rig, kind: "forbidden" | "inval
 }
 
 for (const kind of ["forbidden", "invalid"] as const) {
-  test(`counts are written without conditions that a policy refuses as ${kind}, and it is said once`, () =>
-    withRig(async (rig) => {
-      await rig.protect("web", { minAvailable: 1 });
-      await rig.pod("a");
-      const running = await rig.start({ trigger: true, lead: false });
-      refuseConditions(running, rig, kind);
-      running.lead();
+  onRig(`counts are written without conditions that a policy refuses as ${kind}, and it is said once`, async (rig) => {
+    await rig.protect("web", { minAvailable: 1 });
+    await rig.pod("a");
+    const running = await rig.start({ trigger: true, lead: false });
+    refuseConditions(running, rig, kind);
+    running.lead();
+    await rig.after(5_000, { available: 1 });
+    assert.deepEqual(conditionsOf(rig), []);
+    for (const pod of ["b", "c"]) {
+      await rig.pod(pod);
       await rig.clock.advance(5_000);
-      assert.equal(rig.available("web"), 1);
-      assert.deepEqual(conditionsOf(rig), []);
-      for (const pod of ["b", "c"]) {
-        await rig.pod(pod);
-        await rig.clock.advance(5_000);
-      }
-      assert.equal(rig.available("web"), 3);
-      assert.equal(writes(running, "failed"), 1, "later writes do not even try");
-      assert.equal(writes(running, "without-conditions"), 3);
-      assert.deepEqual(said(running), [
-        "warn The core refuses the conditions of this release, so PodProtectors are counted without them; " +
-          "apply the policies of this release",
-      ]);
-    }));
+    }
+    assert.equal(rig.available("web"), 3);
+    assert.equal(writes(running, "failed"), 1, "later writes do not even try");
+    assert.equal(writes(running, "without-conditions"), 3);
+    assert.deepEqual(said(running), [
+      "warn The core refuses the conditions of this release, so PodProtectors are counted without them; " +
+        "apply the policies of this release",
+    ]);
+  });
 }
 
-test("conditions come with a write of counts some minutes after the policy was replaced, without a restart", () =>
-  withRig(async (rig) => {
+onRig(
+  "conditions come with a write of counts some minutes after the policy was replaced, without a restart",
+  async (rig) => {
     await rig.protect("web", { minAvailable: 1 });
     await rig.pod("a");
     const running = await rig.start({ trigger: true, lead: false });
@@ -64,22 +62,23 @@ test("conditions come with a write of counts some minutes after the policy was r
     await rig.clock.advance(5_000);
     assert.equal(conditionsOf(rig).find(({ type }) => type === "AtFloor")?.status, "True");
     assert.equal(said(running).at(-1), "info The core takes the conditions of this release again");
-  }));
+  },
+);
 
-test("while conditions are refused, an idle object costs one refused write in ten minutes", () =>
-  withRig(async (rig) => {
-    await rig.protect("web", { minAvailable: 1 });
-    await rig.pod("a");
-    const running = await rig.start({ trigger: true, lead: false });
-    refuseConditions(running, rig, "forbidden");
-    running.lead();
-    await rig.clock.advance(3_600_000);
-    assert.ok(writes(running, "failed") <= 7, String(writes(running, "failed")));
-    assert.equal(said(running).length, 1);
-  }));
+onRig("while conditions are refused, an idle object costs one refused write in ten minutes", async (rig) => {
+  await rig.protect("web", { minAvailable: 1 });
+  await rig.pod("a");
+  const running = await rig.start({ trigger: true, lead: false });
+  refuseConditions(running, rig, "forbidden");
+  running.lead();
+  await rig.clock.advance(3_600_000);
+  assert.ok(writes(running, "failed") <= 7, String(writes(running, "failed")));
+  assert.equal(said(running).length, 1);
+});
 
-test("a write that is refused for another reason fails with that reason, and conditions are tried again", () =>
-  withRig(async (rig) => {
+onRig(
+  "a write that is refused for another reason fails with that reason, and conditions are tried again",
+  async (rig) => {
     await rig.protect("web", { minAvailable: 1 });
     await rig.pod("a");
     const running = await rig.start({ trigger: true, lead: false });
@@ -91,7 +90,7 @@ test("a write that is refused for another reason fails with that reason, and con
     assert.equal(rig.cell("web"), undefined);
     assert.deepEqual(said(running), []);
     isForbidden = false;
-    await rig.clock.advance(120_000);
-    assert.equal(rig.available("web"), 1);
+    await rig.after(120_000, { available: 1 });
     assert.ok(conditionsOf(rig).length > 0);
-  }));
+  },
+);

@@ -39,7 +39,7 @@ function bench() {
     handler: {
       onPodEvent: ({ object }) => happened.push(`pod ${object.name}, in the snapshot: ${inSnapshot(object.uid)}`),
       onProgress: () => happened.push("progress"),
-      onBarrierPassed: () => happened.push(`passed ${self.cell.barrierSentAtMs}`),
+      onBarrierPassed: () => happened.push(`passed ${self.cell.barriers.passedSentAtMs}`),
       onWentBack: (to) => happened.push(`back to ${to}`),
       onHistoryReset: () => happened.push(`reset, snapshot: ${self.cell.snapshot()?.version}`),
       onListedAfterReset: () => happened.push("listed after reset"),
@@ -92,9 +92,9 @@ test("after a reset of the worker's history there is no snapshot until the next 
   const { cell, clock, handler, reach, answerBarriers, taken } = bench();
   const leadership = new AbortController();
   reach(50);
-  cell.start(leadership.signal);
+  cell.barriers.start(leadership.signal);
   answerBarriers(20);
-  cell.wantBarrier(clock.monotonicMs());
+  cell.barriers.want(clock.monotonicMs());
   await clock.advance(10);
   assert.deepEqual(taken(), ["progress", "reset, snapshot: undefined", "relist"]);
   const resetAtMs = 1;

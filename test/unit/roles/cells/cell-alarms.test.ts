@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { cellLeaseName } from "../../../../src/api/cell-lease.ts";
 import { createAggregator } from "../../../../src/roles/aggregator.ts";
 import { builtInResources as types } from "../../../double/engine/resources.ts";
-import { cellID, withRig } from "../../aggregator/rig.ts";
-import { createEngineRuntime, startAll, stopAll } from "../engine-runtime.ts";
+import { cellID, onRig } from "../../aggregator/rig.ts";
+import { createEngineRuntime } from "../engine-runtime.ts";
 
-test("the leader tells that nothing reviews deletions: by Event and by annotation on the cell's Lease", () =>
-  withRig(async (rig) => {
+onRig(
+  "the leader tells that nothing reviews deletions: by Event and by annotation on the cell's Lease",
+  async (rig) => {
     const runtime = createEngineRuntime(rig, ["--role=aggregator", `--aggregator-cell-id=${cellID}`]);
-    const components = await createAggregator(runtime);
-    await startAll(components);
+    const stop = await rig.run(createAggregator(runtime));
     await rig.clock.advance(150_000);
     const lease = rig.coreEngine.get(types.leases, "default", cellLeaseName(cellID));
     assert.equal(lease.metadata.annotations?.["podseidon.kubewharf.io/gate"], "missing");
@@ -18,5 +17,6 @@ test("the leader tells that nothing reviews deletions: by Event and by annotatio
     assert.equal(runtime.coreHeartbeat.count(/^POST .*events$/), 1);
     assert.ok(runtime.worker.count(/^DELETE .*podseidon-update-trigger$/) >= 2);
     assert.notEqual(rig.workerEngine.find(types.pods, "default", "podseidon-update-trigger"), undefined);
-    await stopAll(rig, components);
-  }));
+    await stop();
+  },
+);
