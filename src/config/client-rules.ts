@@ -2,7 +2,7 @@
  * What flags about the webhook's callers have to agree on. Each rule returns one line that names the flags and what is
  * allowed, or nothing.
  */
-import { readClientCell } from "./types/client-cell.ts";
+import { readClientCell } from "./types/address.ts";
 import { type FlagValues } from "./flag-table.ts";
 
 const flag = "--webhook-client-cells";

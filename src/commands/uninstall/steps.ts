@@ -4,7 +4,7 @@
  * earlier run.
  */
 import { finalizer } from "../../api/v1alpha1/names.ts";
-import { definitionName } from "../../kube/protector-definition.ts";
+import { definitionName } from "../../kube/pod-protectors.ts";
 import { podProtectors } from "../../kube/resources.ts";
 import { readCustomKinds } from "./custom-kinds.ts";
 import { waitGeneratorGone } from "./generator-gone.ts";

@@ -5,7 +5,7 @@ import { list, map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { labelKeyProblem, labelValueProblem, namespaceProblem, objectNameProblem } from "../types/kubernetes-names.ts";
 import { bool, choice, durationMs, float, int, labelSelector, text } from "../types/scalar-types.ts";
-import { systemNamespaces } from "../system-namespaces.ts";
+import { systemNamespaces } from "../generator-rules.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
 const optionalNamespace = text("NAMESPACE", {

@@ -6,8 +6,8 @@ import {
   isLoopback,
   masterUrlProblem,
   pathPrefixProblem,
+  clientCellProblem,
 } from "../types/address.ts";
-import { clientCellProblem } from "../types/client-cell.ts";
 import { list, map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
 import { coreNameProblem, labelKeyProblem, objectPathProblem } from "../types/kubernetes-names.ts";

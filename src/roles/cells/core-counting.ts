@@ -23,10 +23,9 @@ import { pods as podResource, type StoredProtector } from "../../kube/resources.
 import { type Logger } from "../../util/logger.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type CellAlarms } from "./cell-alarms.ts";
-import { type ConnectedCore, coreMetrics, coreSuffix } from "../cores.ts";
+import { type ConnectedCore, coreMetrics, coreSuffix, type Runtime } from "../runtime.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "../informers.ts";
-import { type Runtime } from "../runtime.ts";
 import { type SharedWork } from "../leadership.ts";
 
 export interface CoreCountingParts {

@@ -15,8 +15,7 @@ import { podProtectors, type StoredProtector } from "../../kube/resources.ts";
 import { listBarrier } from "../../kube/watch/index.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type CellAlarms } from "./cell-alarms.ts";
-import { type ConnectedCore, coreMetrics } from "../cores.ts";
-import { type Runtime } from "../runtime.ts";
+import { type ConnectedCore, coreMetrics, type Runtime } from "../runtime.ts";
 
 /** A deposed leader stops within the duration of the Lease, and the last request that it has sent ends soon after. */
 const leasesPerOverlap = 2;

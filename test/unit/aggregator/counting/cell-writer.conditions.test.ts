@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
 import { type Condition } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { readyOf } from "../../../../src/api/v1alpha1/ready-condition.ts";
+import { readyOf } from "../../../../src/api/v1alpha1/conditions.ts";
 import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { manifestsFolder, onlyOne, readManifests } from "../../../manifests/manifest-files.ts";
 import { type Rig, withRig } from "../rig.ts";

@@ -1,11 +1,44 @@
 /**
- * The flags about cells that fall silent (docs/accounting.md#silent-cells) and about cells by label
- * (docs/cells.md#cells-by-label). Each role takes the same values.
+ * Flags of clusters: cores (one, called `core`, by --core-kube-*, or several by name), cells that fall silent
+ * (docs/accounting.md#silent-cells) and cells by label (docs/cells.md#cells-by-label). Each role takes the same values.
  */
-import { flag, inGroup } from "../flag.ts";
-import { labelKeyProblem } from "../types/kubernetes-names.ts";
+import { masterUrlProblem } from "../types/address.ts";
+import { map } from "../types/collection-types.ts";
+import { flag, inGroup, prefixed } from "../flag.ts";
+import { coreNameProblem, labelKeyProblem } from "../types/kubernetes-names.ts";
 import { choice, durationMs, text } from "../types/scalar-types.ts";
+import { kubeFlags } from "./kube.ts";
 import { namespaceText } from "./control.ts";
+
+const names = { keyProblem: coreNameProblem };
+
+export const coreFlags = inGroup(
+  { title: "Core clusters", roles: ["generator", "aggregator", "webhook"] },
+  {
+    ...prefixed("core-kube-", kubeFlags),
+    "podprotector-source-provider": flag(
+      choice("PROVIDER", ["core-only", "map"]),
+      "core-only",
+      "Where PodProtectors are read and written: core-only (upstream's only provider) is one core cluster, called " +
+        "core, that of --core-kube-config and --core-kube-master; map is several, each with a name. PodProtectors of " +
+        "one name in two cores are two budgets, and both must agree.",
+    ),
+    ...prefixed("podprotector-source-provider.map-", {
+      configs: flag(
+        map("CORE=PATH,...", { ...names, valueProblem: () => undefined }),
+        {},
+        "Path to the kubeconfig file of each core; an empty path means the pod's own ServiceAccount. The other " +
+          "flags of --core-kube-* hold for each core.",
+      ),
+      masters: flag(
+        map("CORE=URL,...", { ...names, valueProblem: masterUrlProblem }),
+        {},
+        "URL of the API server, for some of these cores; overrides the one in the kubeconfig.",
+        { mayHoldPassword: true },
+      ),
+    }),
+  },
+);
 
 /** Leases are renewed 18 times and listed 12 times as often: with less a fleet would keep its core busy. */
 const silentAfterMsMin = 10_000;
