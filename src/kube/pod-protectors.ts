@@ -1,6 +1,7 @@
 /**
  * The one place that reads a PodProtector live and compare-and-swaps its status, with one reading of a lost answer:
- * it is unknown whether the write was stored. No function here retries.
+ * it is unknown whether the write was stored. No function here retries. Beside it the definition of PodProtectors, and
+ * the metrics of them that several roles count.
  */
 import { fieldsOf } from "../api/json.ts";
 import { type ObjectMeta, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";

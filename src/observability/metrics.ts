@@ -1,7 +1,7 @@
 /**
  * The Metrics of the program: prom-client with a registry of its own. The labels `namespace` and `user` have as many
  * values as a cluster has namespaces and users, so they are dropped unless a flag keeps them
- * (docs/compatibility.md#metrics).
+ * (docs/compatibility.md#metrics). And the metrics that every process has.
  */
 import * as prometheus from "prom-client";
 import { assert } from "../util/assert.ts";

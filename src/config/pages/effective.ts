@@ -1,4 +1,4 @@
-/** The effective settings, for --print-config and for the log at start-up. */
+/** The effective settings, for --print-config and for the log at start-up; and the schema of the file. */
 import { maskPasswords } from "../types/address.ts";
 import { type Role } from "../flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName } from "../flag-table.ts";
