@@ -6,7 +6,7 @@ import { masterUrlProblem } from "../types/address.ts";
 import { map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { coreNameProblem, labelKeyProblem } from "../types/kubernetes-names.ts";
-import { choice, durationMs, text } from "../types/scalar-types.ts";
+import { choice, durationMs, optionalText } from "../types/scalar-types.ts";
 import { kubeFlags } from "./kube.ts";
 import { namespaceText } from "./control.ts";
 
@@ -69,10 +69,7 @@ const cellLabelFlags = inGroup(
   { title: "Cells by label", roles: ["aggregator", "webhook"] },
   {
     "webhook-cell-label": flag(
-      text("KEY", {
-        allowed: "empty, or a label key such as example.com/cell",
-        problemOf: (value) => (value === "" ? undefined : labelKeyProblem(value)),
-      }),
+      optionalText("KEY", "a label key such as example.com/cell", labelKeyProblem),
       "",
       "Label of pods whose value is the cell of the pod, for several cells in one worker cluster; the URL of the " +
         "webhook then ends with /by-label. The aggregators of these cells take the same value, so that what does not " +

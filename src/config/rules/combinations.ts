@@ -17,13 +17,11 @@ import {
   coresDiffer,
   generatorHasCore,
   policiesNameCores,
-} from "./cluster-rules.ts";
-import {
   clientCaClosesHttp,
   clientCellsAreServed,
   clientsAreNamedOnce,
   clientsNameNoLabelCells,
-} from "../client-rules.ts";
+} from "./cluster-rules.ts";
 import { electionProblem } from "../election.ts";
 import { isCustomSourceID } from "../generator-rules.ts";
 import { annotatedCriteria, drainDelayMsMax, refusalHoldMsMax } from "../flags/webhook.ts";
