@@ -3,13 +3,19 @@
  * can share label sets through `intern`.
  */
 import { type ObjectKey, objectKey } from "./object-key.ts";
-import { type EpochMicros } from "../util/clock.ts";
-import { type ReadEventTime, readManagedFieldsTime } from "./event-time.ts";
+import { type EpochMicros, laterOf } from "../util/clock.ts";
 import { asList, asObject, fieldsOf } from "./json.ts";
-import { type Unchecked, type V1ObjectMeta, type V1Pod, type V1PodCondition, type V1PodStatus } from "./models.ts";
+import {
+  type Unchecked,
+  type V1ObjectMeta,
+  type V1Pod,
+  type V1PodCondition,
+  type V1PodStatus,
+  type V1OwnerReference,
+} from "./models.ts";
 import { parseTime } from "./micro-time.ts";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
-import { type ReadWorkloadKind } from "./workload-kind.ts";
+import { annotations } from "./v1alpha1/names.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -123,4 +129,89 @@ function readConditions(
     }
   }
   return { isScheduled, isInitialized, isReady, readySince };
+}
+
+/**
+ * The moment that an event of a pod proves: the pod was written then, so a watch that delivers the event has advanced
+ * at least that far. Each reader trusts other fields; accounting/settle/sync-time.ts says which algorithm uses which.
+ * Times are texts (JSON) or Dates (protobuf). Reads `metadata` and `status` of a pod; undefined when they prove no
+ * time. Never throws.
+ */
+export type ReadEventTime = (
+  metadata: Unchecked<V1ObjectMeta>,
+  status: Unchecked<V1PodStatus> | undefined,
+) => EpochMicros | undefined;
+
+/** The newest of creation, request of the deletion, touch of the update-trigger, and managedFields times. */
+export const readManagedFieldsTime: ReadEventTime = (metadata) => {
+  let newest = readOwnTime(metadata);
+  for (const entry of asList(metadata.managedFields)) newest = laterOf(newest, parseTime(fieldsOf(entry)["time"]));
+  return newest;
+};
+
+/**
+ * The newest of creation, request of the deletion, touch of the update-trigger, and transitions and probes of
+ * conditions.
+ */
+export const readStatusTime: ReadEventTime = (metadata, status) => {
+  let newest = readOwnTime(metadata);
+  for (const item of asList(status?.conditions)) {
+    const { lastTransitionTime, lastProbeTime } = fieldsOf<V1PodCondition>(item);
+    newest = laterOf(laterOf(newest, parseTime(lastTransitionTime)), parseTime(lastProbeTime));
+  }
+  return newest;
+};
+
+/**
+ * Only the annotation `key`: RFC 3339 with at most nine fractional digits, cut to microseconds. Other values are
+ * ignored.
+ */
+export function annotationTimeReader(key: string): ReadEventTime {
+  return (metadata) => parseTime(fieldsOf(metadata.annotations)[key]);
+}
+
+function readOwnTime(metadata: Unchecked<V1ObjectMeta>): EpochMicros | undefined {
+  const created = parseTime(metadata.creationTimestamp);
+  const touched = parseTime(fieldsOf(metadata.annotations)[annotations.updateTriggerTime]);
+  const newest = laterOf(created, touched);
+  // deletionTimestamp is the time of the request plus the grace period, so it is in the future.
+  const deletion = parseTime(metadata.deletionTimestamp);
+  const graceSeconds = metadata.deletionGracePeriodSeconds;
+  if (deletion === undefined || typeof graceSeconds !== "number") return newest;
+  return laterOf(newest, (deletion - graceSeconds * 1_000_000) as EpochMicros);
+}
+
+/**
+ * The kind of workload that a pod belongs to, as people know it: of its controller, or of that one's controller where a
+ * label tells. Of a pod that nobody controls.
+ */
+export const noWorkload = "Pod";
+/** In place of a kind that cannot be one. */
+export const otherWorkload = "other";
+
+/** Reads it from the metadata of a pod; undefined = it is not wanted. */
+export type ReadWorkloadKind = (metadata: Unchecked<V1ObjectMeta>) => string | undefined;
+
+/** A kind is the name of a type: anybody who makes pods may write anything there. */
+const kindPattern = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
+
+/**
+ * By the labels that the controllers of Deployments and of Argo Rollouts set on their ReplicaSets and pods: a pod
+ * itself names its ReplicaSet only.
+ */
+const ownersOfReplicaSets = [
+  ["pod-template-hash", "Deployment"],
+  ["rollouts-pod-template-hash", "Rollout"],
+] as const;
+
+/** Never throws, whatever the metadata holds. */
+export function readWorkloadKind(metadata: Unchecked<V1ObjectMeta>): string {
+  const owners = asList(metadata.ownerReferences).map((owner) => fieldsOf<V1OwnerReference>(owner));
+  const controller = owners.find((owner) => owner.controller === true);
+  if (controller === undefined) return noWorkload;
+  const { kind } = controller;
+  if (typeof kind !== "string" || !kindPattern.test(kind)) return otherWorkload;
+  if (kind !== "ReplicaSet") return kind;
+  const labels = fieldsOf(metadata.labels);
+  return ownersOfReplicaSets.find(([label]) => Object.hasOwn(labels, label))?.[1] ?? kind;
 }

@@ -8,8 +8,8 @@ import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
 import type { HistoryConfig } from "../accounting/history/history-config.ts";
 import type { SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
 import { aggregatorLeaseName, type ElectorConfig } from "./election.ts";
-import { clientCells } from "./client-rules.ts";
 import {
+  clientCells,
   coresOf,
   generatorCore,
   watchedClusterConfig,

@@ -6,13 +6,12 @@
 import { type Action, type Arguments, parseArguments } from "./reading/argv.ts";
 import { combinationProblems } from "./rules/combinations.ts";
 import { buildConfig, type Config } from "./config.ts";
-import { printConfig, type Effective, type Setting } from "./pages/effective.ts";
+import { printConfig, type Effective, type Setting, configSchema } from "./pages/effective.ts";
 import { environmentName, readEnvironment } from "./reading/environment.ts";
 import { readConfigFile, type ReadFile } from "./reading/file.ts";
 import { type Role } from "./flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName, type FlagValues } from "./flag-table.ts";
 import { invalidValue, Problem, type SourceInputs } from "./reading/problem.ts";
-import { configSchema } from "./pages/schema.ts";
 import { quote, type FlagInput } from "./types/value-type.ts";
 import { assertNever } from "../util/assert.ts";
 

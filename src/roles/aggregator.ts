@@ -25,10 +25,9 @@ import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
 import { createCellAlarms } from "./cells/cell-alarms.ts";
 import { warnOfCellNames } from "./cells/cell-warnings.ts";
 import { CoreCounting } from "./cells/core-counting.ts";
-import { type ConnectedCore, connectCores, coreMetrics } from "./cores.ts";
+import { type ConnectedCore, connectCores, coreMetrics, type Runtime } from "./runtime.ts";
 import { createElector, SharedWork } from "./leadership.ts";
 import { syncCheck, whenSynced } from "./informers.ts";
-import { type Runtime } from "./runtime.ts";
 
 /**
  * For how long candidates wait for cores whose PodProtectors are not listed yet, after the first one: a replica that

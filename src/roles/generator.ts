@@ -23,7 +23,7 @@ import { type KubeClient } from "../kube/kube-client.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
 import { type Component, createBackground } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
-import { type ConnectedCore, connectCore } from "./cores.ts";
+import { type ConnectedCore, connectCore, type Runtime } from "./runtime.ts";
 import { createElector } from "./leadership.ts";
 import {
   createNamespaceInformer,
@@ -32,7 +32,6 @@ import {
   syncCheck,
   whenSynced,
 } from "./informers.ts";
-import { type Runtime } from "./runtime.ts";
 
 const named = {
   name: "generator-worker",

@@ -6,8 +6,7 @@ import { createIndexErrorCounter } from "../kube/pod-protectors.ts";
 import { namespaces, podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { type HealthCheck } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
-import { type ConnectedCore } from "./cores.ts";
-import { type Runtime } from "./runtime.ts";
+import { type ConnectedCore, type Runtime } from "./runtime.ts";
 
 /**
  * Watches the PodProtectors of a core. An invalid object is logged with its reason and treated as absent; `onInvalid`

@@ -20,9 +20,8 @@ import * as webhook from "../webhook/index.ts";
 import { warnOfUnknownCallers } from "./reviews/caller-warnings.ts";
 import { warnOfCellNames, warnOfEveryCell } from "./cells/cell-warnings.ts";
 import { createCertificateEvents } from "./reviews/certificate-events.ts";
-import { type ConnectedCore, connectCores } from "./cores.ts";
+import { type ConnectedCore, connectCores, type Runtime } from "./runtime.ts";
 import { createNamespaceInformer } from "./informers.ts";
-import { type Runtime } from "./runtime.ts";
 import { createWebhookRecorders, recordersByCore } from "./reviews/webhook-recorders.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */

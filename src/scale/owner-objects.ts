@@ -16,7 +16,7 @@ import { type Clock, longAgo, sleep } from "../util/clock.ts";
 import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
 import { type Fingerprint, fingerprintOf } from "./scale-memory.ts";
-import { type KindMapping } from "./kind-mapping.ts";
+import { type KindMapping } from "./discovery.ts";
 
 /** Of an owner reference with `controller: true`. */
 export interface ControllerRef {

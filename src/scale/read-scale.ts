@@ -6,7 +6,7 @@
 import { fieldsOf, asObject } from "../api/json.ts";
 import { type V1ObjectMeta, type V1Scale, type V1ScaleSpec, type V1ScaleStatus } from "../api/models.ts";
 import { asKubeError, type KubeClient, type KubeError, resourcePath } from "../kube/kube-client.ts";
-import { type KindMapping } from "./kind-mapping.ts";
+import { type KindMapping } from "./discovery.ts";
 import { type LabelSelector, type LabelSelectorRequirement } from "../api/v1alpha1/pod-protector.ts";
 import { parseLabelSelector } from "../config/types/label-selector.ts";
 

@@ -5,8 +5,7 @@
 import { type CellStatus, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type OwnAggregation, type ProtectorMemory } from "../../accounting/count/protector-memory.ts";
 import { floorConditions, hasNews, writesConditionsAlone } from "../../accounting/count/floor-conditions.ts";
-import { type FoundConditions, withConditions } from "../../api/v1alpha1/conditions.ts";
-import { withReady } from "../../api/v1alpha1/ready-condition.ts";
+import { type FoundConditions, withConditions, withReady } from "../../api/v1alpha1/conditions.ts";
 import { type SummarizedSpec, summarize } from "../../accounting/count/summary.ts";
 import { type Settlement } from "../../accounting/settle/settlement.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";

@@ -5,7 +5,7 @@
 import { objectKey } from "../../api/object-key.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { type KubeClient, type KubeError } from "../../kube/kube-client.ts";
-import { type ReadDefinition, readDefinition } from "../../kube/protector-definition.ts";
+import { type ReadDefinition, readDefinition } from "../../kube/pod-protectors.ts";
 import { leases, podProtectors } from "../../kube/resources.ts";
 import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
 import { type Clock, type EpochMicros } from "../../util/clock.ts";

@@ -6,7 +6,7 @@
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { asKubeError, isKubeError, type KubeClient } from "../../kube/kube-client.ts";
-import { definitionName, readDefinition, type ReadDefinition } from "../../kube/protector-definition.ts";
+import { definitionName, readDefinition, type ReadDefinition } from "../../kube/pod-protectors.ts";
 import { printable } from "../../util/printable.ts";
 import { onClusters } from "../clusters/open.ts";
 import { coreOptions } from "../clusters/options.ts";

@@ -5,7 +5,7 @@
  */
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
-import { definitionName, readDefinition } from "../../kube/protector-definition.ts";
+import { definitionName, readDefinition } from "../../kube/pod-protectors.ts";
 import { customResourceDefinitions, podProtectors } from "../../kube/resources.ts";
 import { listAll } from "../../kube/watch/index.ts";
 import { type Clock, later, sleep } from "../../util/clock.ts";

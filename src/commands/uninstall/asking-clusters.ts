@@ -5,7 +5,7 @@
  */
 import { fieldsOf } from "../../api/json.ts";
 import { type KubeClient, resourcePath } from "../../kube/kube-client.ts";
-import { readDefinition } from "../../kube/protector-definition.ts";
+import { readDefinition } from "../../kube/pod-protectors.ts";
 import { leases, namespaces } from "../../kube/resources.ts";
 import { listEntries, webhookConfigurations } from "../check/readers/webhook-entries.ts";
 import { reading } from "../clusters/reading.ts";

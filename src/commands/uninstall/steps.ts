@@ -6,7 +6,7 @@
  */
 import { finalizer } from "../../api/v1alpha1/names.ts";
 import { asKubeError } from "../../kube/kube-client.ts";
-import { definitionName } from "../../kube/protector-definition.ts";
+import { definitionName } from "../../kube/pod-protectors.ts";
 import { leases, podProtectors } from "../../kube/resources.ts";
 import { later, sleep } from "../../util/clock.ts";
 import { readLease } from "../check/readers/leases.ts";

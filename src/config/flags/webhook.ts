@@ -6,12 +6,12 @@ import {
   isLoopback,
   masterUrlProblem,
   pathPrefixProblem,
+  clientCellProblem,
 } from "../types/address.ts";
-import { clientCellProblem } from "../types/client-cell.ts";
 import { list, map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
 import { coreNameProblem, labelKeyProblem, objectPathProblem } from "../types/kubernetes-names.ts";
-import { bool, choice, durationMs, int, text } from "../types/scalar-types.ts";
+import { bool, choice, durationMs, int, text, optionalText } from "../types/scalar-types.ts";
 import { clientFlags, kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
 
@@ -79,10 +79,7 @@ export const webhookFlags = {
           "--cell-lease-namespace of the core, in place of the two files.",
       ),
       "path-prefix": flag(
-        text("PATH", {
-          allowed: "empty, or a path that begins with / and does not end with /",
-          problemOf: pathPrefixProblem,
-        }),
+        optionalText("PATH", "a path that begins with / and does not end with /", pathPrefixProblem),
         "",
         "Path before /CELL in the URL of the webhook.",
       ),
@@ -115,10 +112,11 @@ export const webhookFlags = {
           "--webhook-allowed-cells is not needed. Empty binds no client to cells.",
       ),
       deployment: flag(
-        text("NAMESPACE/NAME", {
-          allowed: "empty, or a namespace and a name such as podseidon-system/podseidon-webhook",
-          problemOf: objectPathProblem,
-        }),
+        optionalText(
+          "NAMESPACE/NAME",
+          "a namespace and a name such as podseidon-system/podseidon-webhook",
+          objectPathProblem,
+        ),
         "",
         "The Deployment of this webhook in the core cluster, which gets an Event when a certificate is about to " +
           "expire. Empty: no Event.",

@@ -1,8 +1,8 @@
 /**
- * What flags about core clusters and cells have to agree on. Each rule returns one line that names the flags and what
- * is allowed, or nothing.
+ * What flags about core clusters, cells and callers have to agree on. Each rule returns one line that names the flags
+ * and what is allowed, or nothing.
  */
-import { coresOf } from "../clusters.ts";
+import { clientCells, coresOf } from "../clusters.ts";
 import { unprefixed } from "../flag.ts";
 import { type FlagValues } from "../flag-table.ts";
 import { compileSelector, formatSelector } from "../../label-index/index.ts";
@@ -133,5 +133,62 @@ export function ownCellIsServed(values: FlagValues): string | undefined {
   return (
     `--aggregator-cell-id (${cell}) is not one of --webhook-allowed-cells, so with ${cellLabel} no deletion of its ` +
     `pods would be admitted; allowed: ${served.slice(0, 10).join(", ")}`
+  );
+}
+
+const clientsFlag = "--webhook-client-cells";
+
+/** Client certificates protect nothing while another port asks for none. */
+export function clientCaClosesHttp(values: FlagValues): string | undefined {
+  const named = (["webhook-client-allowed-names", "webhook-client-cells"] as const).find((name) => values[name].length);
+  if (values["webhook-client-ca-file"] === "") {
+    return named && `--${named} requires --webhook-client-ca-file`;
+  }
+  if (!values["webhook-https-enable"]) return "--webhook-client-ca-file requires --webhook-https-enable";
+  return values["webhook-enable"]
+    ? "--webhook-client-ca-file requires --webhook-enable=false: HTTP would serve clients without a certificate"
+    : undefined;
+}
+
+/** One flag says which clients there are. */
+export function clientsAreNamedOnce(values: FlagValues): string | undefined {
+  if (values["webhook-client-cells"].length === 0 || values["webhook-client-allowed-names"].length === 0)
+    return undefined;
+  return (
+    `--webhook-client-allowed-names is not allowed with ${clientsFlag}, which names the clients already; ` +
+    "allowed: one of them"
+  );
+}
+
+/** All cells by label are in one worker cluster, whose API server speaks for each of them. */
+export function clientsNameNoLabelCells(values: FlagValues): string | undefined {
+  const key = values["webhook-cell-label"];
+  if (values["webhook-client-cells"].length === 0 || key === "") return undefined;
+  return (
+    `${clientsFlag} is not allowed with ${cellLabel} (${key}): the label of the pod names the cell, not the URL; ` +
+    "allowed: --webhook-client-allowed-names"
+  );
+}
+
+/** A cell that only one of the two flags names would be refused, whoever asks. */
+export function clientCellsAreServed(values: FlagValues): string | undefined {
+  const served = new Set(values["webhook-allowed-cells"]);
+  const bound = new Set(
+    clientCells(values)
+      .values()
+      .flatMap((cells) => [...cells]),
+  );
+  if (served.size === 0 || bound.size === 0) return undefined;
+  const unserved = [...bound].find((cell) => !served.has(cell));
+  if (unserved !== undefined)
+    return (
+      `${clientsFlag} names the cell ${unserved}, which is not one of --webhook-allowed-cells; allowed: ` +
+      listed([...served])
+    );
+  const unbound = [...served].find((cell) => !bound.has(cell));
+  if (unbound === undefined) return undefined;
+  return (
+    `--webhook-allowed-cells names the cell ${unbound}, for which no client of ${clientsFlag} may speak; allowed: ` +
+    listed([...bound])
   );
 }

@@ -4,9 +4,8 @@
  * tries again. What is wrong with one object does not keep the conditions from the others.
  */
 import { type ObjectKey } from "../../api/object-key.ts";
-import { type FoundConditions, withConditions } from "../../api/v1alpha1/conditions.ts";
+import { type FoundConditions, withConditions, readyOf, withReady } from "../../api/v1alpha1/conditions.ts";
 import { type Condition, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
-import { readyOf, withReady } from "../../api/v1alpha1/ready-condition.ts";
 import { summarize } from "../../accounting/count/summary.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { errorLabel, isKubeError, type KubeClient } from "../../kube/kube-client.ts";

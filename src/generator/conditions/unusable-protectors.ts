@@ -6,10 +6,9 @@
  *   its conditions changed and nothing else.
  */
 import { fieldsOf } from "../../api/json.ts";
-import { type FoundConditions, withConditions } from "../../api/v1alpha1/conditions.ts";
+import { type FoundConditions, withConditions, withReady } from "../../api/v1alpha1/conditions.ts";
 import { readConditions } from "../../api/v1alpha1/decode.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
-import { withReady } from "../../api/v1alpha1/ready-condition.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { summarize } from "../../accounting/count/summary.ts";
 import { flawOf } from "../../accounting/history/status-flaw.ts";

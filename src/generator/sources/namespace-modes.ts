@@ -7,8 +7,7 @@ import { type HealthCriterion } from "../../accounting/count/health-criterion.ts
 import { type FieldWriter } from "../../api/field-writers.ts";
 import { labels, isInShadow } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
-import { type GeneratorRules, type NamespaceMode } from "../../config/generator-rules.ts";
-import { systemNamespaces } from "../../config/system-namespaces.ts";
+import { type GeneratorRules, type NamespaceMode, systemNamespaces } from "../../config/generator-rules.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../../kube/informer.ts";
 import { type Logger } from "../../util/logger.ts";

@@ -18,46 +18,21 @@ export function readObjectMeta(reader: MessageReader): Decoded<V1ObjectMeta> {
   const meta: Decoded<V1ObjectMeta> = {};
   const outer = reader.enter();
   while (reader.next()) {
-    switch (reader.field) {
-      case 1:
-        meta.name = reader.text();
-        break;
-      case 3:
-        meta.namespace = reader.text();
-        break;
-      case 5:
-        meta.uid = reader.text();
-        break;
-      case 6:
-        meta.resourceVersion = reader.text();
-        break;
-      case 8:
-        meta.creationTimestamp = readTime(reader);
-        break;
-      case 9:
-        meta.deletionTimestamp = readTime(reader);
-        break;
-      case 10:
-        meta.deletionGracePeriodSeconds = reader.integer();
-        break;
-      case 11:
-        readMapEntry(reader, (meta.labels ??= {}));
-        break;
-      case 12:
-        readMapEntry(reader, (meta.annotations ??= {}), wantedAnnotations);
-        break;
-      case 13: {
-        // Only the one that is the controller.
-        const owner = readOwnerReference(reader);
-        if (owner.controller === true) meta.ownerReferences = [owner];
-        break;
-      }
-      case 17:
-        (meta.managedFields ??= []).push(readManagedFieldsEntry(reader));
-        break;
-      default:
-        reader.skip();
-    }
+    if (reader.field === 1) meta.name = reader.text();
+    else if (reader.field === 3) meta.namespace = reader.text();
+    else if (reader.field === 5) meta.uid = reader.text();
+    else if (reader.field === 6) meta.resourceVersion = reader.text();
+    else if (reader.field === 8) meta.creationTimestamp = readTime(reader);
+    else if (reader.field === 9) meta.deletionTimestamp = readTime(reader);
+    else if (reader.field === 10) meta.deletionGracePeriodSeconds = reader.integer();
+    else if (reader.field === 11) readMapEntry(reader, (meta.labels ??= {}));
+    else if (reader.field === 12) readMapEntry(reader, (meta.annotations ??= {}), wantedAnnotations);
+    else if (reader.field === 13) {
+      // Only the one that is the controller.
+      const owner = readOwnerReference(reader);
+      if (owner.controller === true) meta.ownerReferences = [owner];
+    } else if (reader.field === 17) (meta.managedFields ??= []).push(readManagedFieldsEntry(reader));
+    else reader.skip();
   }
   reader.leave(outer);
   return meta;

@@ -1,4 +1,4 @@
-/** Decodes the body of an answer. Its content type decides, not what was asked for. */
+/** Reads the body of an answer, whole or chunk by chunk, and decodes it by its content type, whatever was asked for. */
 import type { Readable } from "node:stream";
 import { KubeError } from "../kube-client.ts";
 import { decodeObject, isProtobuf } from "../protobuf/index.ts";

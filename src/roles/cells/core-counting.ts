@@ -27,9 +27,8 @@ import { podProtectors, pods as podResource, type StoredProtector } from "../../
 import { type Logger } from "../../util/logger.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type CellAlarms } from "./cell-alarms.ts";
-import { type ConnectedCore, coreMetrics, coreSuffix } from "../cores.ts";
+import { type ConnectedCore, coreMetrics, coreSuffix, type Runtime } from "../runtime.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "../informers.ts";
-import { type Runtime } from "../runtime.ts";
 import { type SharedWork } from "../leadership.ts";
 
 /** A deposed leader stops within the duration of the Lease, and the last request that it has sent ends soon after. */

@@ -15,7 +15,7 @@
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { annotations, finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
-import { type ReadDefinition } from "../../kube/protector-definition.ts";
+import { type ReadDefinition } from "../../kube/pod-protectors.ts";
 import { assertNever } from "../../util/assert.ts";
 
 /** What the last state of a PodProtector says about its end. */

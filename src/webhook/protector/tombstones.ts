@@ -6,7 +6,7 @@
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type GeneratorState, isLetGo, readGeneratorState } from "../../kube/generator-state.ts";
 import { asKubeError, type KubeError } from "../../kube/kube-client.ts";
-import { type ReadDefinition } from "../../kube/protector-definition.ts";
+import { type ReadDefinition } from "../../kube/pod-protectors.ts";
 import { type Clock, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { type Core } from "./core.ts";
 import { type Fate, fateOf, type GoneReason, type Marks } from "./departure.ts";

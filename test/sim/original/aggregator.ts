@@ -11,9 +11,8 @@ import { pods as podResource, type StoredProtector } from "../../../src/kube/res
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { compileSelector, matches } from "../../../src/label-index/index.ts";
 import { type Component, createBackground } from "../../../src/lifecycle/component.ts";
-import { connectCores } from "../../../src/roles/cores.ts";
+import { connectCores, type Runtime } from "../../../src/roles/runtime.ts";
 import { createProtectorInformer } from "../../../src/roles/informers.ts";
-import { type Runtime } from "../../../src/roles/runtime.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { cellsOf, type GoBucket, type GoCell, putStatus } from "./status.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test, describe } from "node:test";
 import { epochMicrosOf, formatMicroTime, parseTime, readMicroTime } from "../../../src/api/micro-time.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
-import { annotationTimeReader, readManagedFieldsTime, readStatusTime } from "../../../src/api/event-time.ts";
+import { annotationTimeReader, readManagedFieldsTime, readStatusTime } from "../../../src/api/pod.ts";
 
 test("microseconds survive reading and writing", () => {
   for (const text of [

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseTime } from "../../../src/api/micro-time.ts";
-import { readAnnotations, readLabels, readPodRecord } from "../../../src/api/pod.ts";
-import { readWorkloadKind } from "../../../src/api/workload-kind.ts";
+import { readAnnotations, readLabels, readPodRecord, readWorkloadKind } from "../../../src/api/pod.ts";
 
 const metadata = { name: "web-0", namespace: "default", uid: "u", resourceVersion: "7" };
 const condition = (type: string, status = "True"): object => ({

@@ -8,12 +8,12 @@ import {
   swapStatusAndCheck,
   createIndexErrorCounter,
   createPrunedCounter,
+  readDefinition,
 } from "../../../src/kube/pod-protectors.ts";
 import { storedProtector } from "../aggregator/protectors.ts";
 import { createScriptedKubeClient, type ScriptedKubeClient } from "./scripted-kube-client.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { readProtector } from "../../../src/kube/resources.ts";
-import { readDefinition } from "../../../src/kube/protector-definition.ts";
 
 const base = storedProtector(10);
 const at = base.protector.metadata;

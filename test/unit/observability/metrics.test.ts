@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Histogram, Registry } from "prom-client";
-import { createMetrics, showBuildInfo, createHeartbeat } from "../../../src/observability/metrics.ts";
+import {
+  createMetrics,
+  showBuildInfo,
+  createHeartbeat,
+  LabelSets,
+  labelSetsMax,
+} from "../../../src/observability/metrics.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
-import { LabelSets, labelSetsMax } from "../../../src/observability/label-sets.ts";
 import { createHistogram } from "../../../src/observability/histogram.ts";
 
 const quiet = { byNamespace: false, byUser: false, ofProcess: false };

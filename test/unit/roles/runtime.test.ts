@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StartError } from "../../../src/lifecycle/component.ts";
-import { createClients } from "../../../src/roles/runtime.ts";
+import { createClients, connectCores, coreMetrics, coreSuffix } from "../../../src/roles/runtime.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { silentMetrics } from "../../../src/util/metrics.ts";
 import { loadGood, load, type World } from "../config/load.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { sendJson, startLoopbackServer } from "../kube/transport/loopback-server.ts";
 import { createVirtualClock, drainMicrotasks, type VirtualClock } from "../../support/virtual-clock.ts";
-import { connectCores, coreMetrics, coreSuffix } from "../../../src/roles/cores.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 import { withRig } from "../aggregator/rig.ts";
 import { createEngineRuntime } from "./engine-runtime.ts";

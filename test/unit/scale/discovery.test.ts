@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { Discovery } from "../../../src/scale/discovery.ts";
+import { Discovery, groupVersionOf, readGroup, readResourceList } from "../../../src/scale/discovery.ts";
 import { builtInResources } from "../../double/index.ts";
 import { scaledCrd } from "../../double/scaled-crd.ts";
 import { EngineClient } from "../../support/engine-client.ts";
 import { createCore } from "../generator/core-cluster.ts";
-import { groupVersionOf, readGroup, readResourceList } from "../../../src/scale/kind-mapping.ts";
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;

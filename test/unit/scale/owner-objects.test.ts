@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { type Informer, type InformerHandler } from "../../../src/kube/informer.ts";
 import { compileSelector } from "../../../src/label-index/index.ts";
-import { type KindMapping } from "../../../src/scale/kind-mapping.ts";
+import { type KindMapping } from "../../../src/scale/discovery.ts";
 import { controllerOf, type OwnerObject, OwnerObjects } from "../../../src/scale/owner-objects.ts";
 import { createOwners } from "./owners.ts";
 

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { type FloorTarget } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { targetReplicas } from "../../../src/scale/target-replicas.ts";
+import { targetReplicas, targetPods } from "../../../src/scale/target-replicas.ts";
 import { controlledBy, createOwners } from "./owners.ts";
-import { targetPods } from "../../../src/scale/target-pods.ts";
 import { builtInResources } from "../../double/index.ts";
 
 const web = { apiVersion: "apps/v1", kind: "Deployment", name: "web" } satisfies FloorTarget;

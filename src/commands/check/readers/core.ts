@@ -5,7 +5,7 @@ import { labels as names } from "../../../api/v1alpha1/names.ts";
 import { readData, trustedConfigMap } from "../../../certificates/objects.ts";
 import { configMaps, generatorStateName, readGeneratorState } from "../../../kube/generator-state.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
-import { definitionName } from "../../../kube/protector-definition.ts";
+import { definitionName } from "../../../kube/pod-protectors.ts";
 import { customResourceDefinitions, leases, namespaces, podProtectors } from "../../../kube/resources.ts";
 import { listAll } from "../../../kube/watch/index.ts";
 import { findWaiting } from "../../fleet/held-changes.ts";

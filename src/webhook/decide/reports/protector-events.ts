@@ -7,7 +7,7 @@ import { noCellID } from "../../../api/cell-id.ts";
 import { partsOf } from "../../../api/object-key.ts";
 import { apiVersion } from "../../../api/v1alpha1/names.ts";
 import { type EventRecorder } from "../../../kube/event-recorder.ts";
-import { definitionName } from "../../../kube/protector-definition.ts";
+import { definitionName } from "../../../kube/pod-protectors.ts";
 import { printable } from "../../../util/printable.ts";
 import { type Deletion } from "../../deletion.ts";
 import { type Protector } from "../../protector/protector.ts";

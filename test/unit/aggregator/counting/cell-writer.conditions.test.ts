@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { type Condition } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { readyOf } from "../../../../src/api/v1alpha1/ready-condition.ts";
+import { readyOf } from "../../../../src/api/v1alpha1/conditions.ts";
 import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { manifestsFolder, onlyOne, readManifests } from "../../../manifests/manifest-files.ts";
 import { counted, onRig, type Rig } from "../rig.ts";

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parseTime } from "../../../../src/api/micro-time.ts";
-import { withConditions } from "../../../../src/api/v1alpha1/conditions.ts";
+import { withConditions, readyOf, withReady } from "../../../../src/api/v1alpha1/conditions.ts";
 import { type Condition, type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
-import { readyOf, withReady } from "../../../../src/api/v1alpha1/ready-condition.ts";
 
 const now = parseTime("2026-01-02T03:04:05.678901Z") as EpochMicros;
 const earlier = "2026-01-01T00:00:00Z";
@@ -170,7 +169,7 @@ test("who has not counted keeps the generation that was observed", () => {
 });
 
 test("docs/conditions.md has the states in the order in which they are looked for", () => {
-  const source = readFileSync("src/api/v1alpha1/ready-condition.ts", "utf8");
+  const source = readFileSync("src/api/v1alpha1/conditions.ts", "utf8");
   const table = /const states[^{]*\{([^}]*)\}/.exec(source)?.[1] ?? "";
   const inCode = [...table.matchAll(/^ {2}(\w+): "(True|False)"/gm)].map(([, type, status]) => [type, status]);
   const rows = readFileSync("docs/conditions.md", "utf8").matchAll(/^\| (\w+) \| `(True|False)` \|/gm);

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { roleHelp } from "../../../../src/config/pages/first-flags.ts";
+import { roleHelp, defaultText, roleHelpText } from "../../../../src/config/pages/help.ts";
 import { roles } from "../../../../src/config/flag.ts";
 import { flagNames, isUsedBy } from "../../../../src/config/flag-table.ts";
-import { defaultText, roleHelpText } from "../../../../src/config/pages/help.ts";
 import { loadGood } from "../load.ts";
 import { flagsPage } from "../../../../src/config/pages/docs.ts";
 

@@ -11,6 +11,8 @@ import {
   maskPasswords,
   masterUrlProblem,
   pathPrefixProblem,
+  clientCellProblem,
+  readClientCell,
 } from "../../../../src/config/types/address.ts";
 import {
   labelKeyProblem,
@@ -18,7 +20,6 @@ import {
   namespaceProblem,
   objectNameProblem,
 } from "../../../../src/config/types/kubernetes-names.ts";
-import { clientCellProblem, readClientCell } from "../../../../src/config/types/client-cell.ts";
 
 const good = (check: (text: string) => string | undefined, ...texts: string[]): void => {
   for (const text of texts) assert.equal(check(text), undefined, text);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Condition } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { readyOf } from "../../../../src/api/v1alpha1/ready-condition.ts";
+import { readyOf } from "../../../../src/api/v1alpha1/conditions.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { type Core, startWithConditions, undrainable } from "../core-cluster.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type ServerResponse } from "node:http";
 import { type TestContext, test } from "node:test";
 import { Agent, type Dispatcher } from "undici";
 import { isKubeError, KubeError } from "../../../../src/kube/kube-client.ts";
@@ -48,23 +47,11 @@ test("an answer is put together from its chunks", { timeout }, async (t) => {
 });
 
 test("an answer without a body is empty, and news before the answer is not the answer", { timeout }, async (t) => {
-  const server = createServer((_request, response) => {
+  const { get, headers } = await setUp(t, (response) => {
     response.writeProcessing();
     response.writeHead(204).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const dispatcher = new Agent();
-  t.after(async () => {
-    await dispatcher.destroy();
-    server.close();
-  });
-  const deadline = createDeadline(createVirtualClock(), 1_000, "GET /", undefined);
-  const headers: number[] = [];
-  const answer = await exchange(
-    dispatcher,
-    { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, path: "/", method: "GET" },
-    { what: "GET /", deadline, onHeader: (code) => void headers.push(code) },
-  );
+  const answer = await get();
   assert.deepEqual([answer.code, answer.body.length, headers], [204, 0, [204]]);
 });
 

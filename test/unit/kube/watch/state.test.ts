@@ -2,9 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseResourceVersion } from "../../../../src/api/resource-version.ts";
 import { KubeError, type KubeErrorKind } from "../../../../src/kube/kube-client.ts";
-import { firstState, listBy, nextStep, type State, type Step } from "../../../../src/kube/watch/state.ts";
+import {
+  firstState,
+  listBy,
+  nextStep,
+  type State,
+  type Step,
+  type Burden,
+  createBackoff,
+} from "../../../../src/kube/watch/state.ts";
 import { errorKinds } from "../error-kinds.ts";
-import { type Burden, createBackoff } from "../../../../src/kube/watch/backoff.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 
 const at = parseResourceVersion("10")!;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations, finalizer, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
-import { type ReadDefinition } from "../../../../src/kube/protector-definition.ts";
+import { type ReadDefinition } from "../../../../src/kube/pod-protectors.ts";
 import { type Evidence, fateOf, type Marks, marksOf } from "../../../../src/webhook/protector/departure.ts";
 
 const hourMs = 3_600_000;
