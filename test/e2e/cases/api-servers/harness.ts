@@ -11,14 +11,13 @@ import { createNamespace, createPods, isServing, listPods } from "../../objects/
 import { PodWatch } from "../../objects/pod-watch.ts";
 import { freePorts } from "../../clusters/ports.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import {
   applyWebhookConfiguration,
   removeWebhookConfiguration,
   waitUntilInForce,
 } from "../../objects/webhook-configuration.ts";
 
-const second = 1_000;
 const crdFile = fileURLToPath(new URL("../../../../manifests/base/crd/podprotectors.yaml", import.meta.url));
 
 export const harnessCases: readonly E2eCase[] = [

@@ -20,9 +20,8 @@ import {
 } from "../../../double/index.ts";
 import { kubectl, type KubectlOptions, type KubectlResult, startKubectl } from "../../clusters/kubectl.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const crdFile = fileURLToPath(new URL("../../../../manifests/base/crd/podprotectors.yaml", import.meta.url));
 const token = "a-token";
 

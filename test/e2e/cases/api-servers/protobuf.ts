@@ -18,9 +18,8 @@ import { applyCrd } from "../../objects/crd.ts";
 import { createNamespace, createPods, podPath, setPodReady } from "../../objects/pods.ts";
 import { createVariedPods, exchangePods, removeVariedPods } from "../../objects/protobuf-exchanges.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const crdFile = fileURLToPath(new URL("../../../../manifests/base/crd/podprotectors.yaml", import.meta.url));
 
 export const protobufCases: readonly E2eCase[] = [

@@ -11,10 +11,9 @@ import { webLabels } from "../../loads/protected-pods.ts";
 import { grantIn } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { Siege } from "../../loads/siege.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath, floorOf, protectorOf } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 /** An admission on a former object may still commit for 75 s; the rest is for lists, barriers and Leases. */
 const quotaLimitMs = 4 * minute;
@@ -146,8 +145,7 @@ async function startCores(
   options: { readonly generator?: boolean } = {},
 ): Promise<Cores> {
   const fleet = await startFleet(context, { workers: [worker], furtherCores: [otherCore], ...options });
-  const [, other] = fleet.cores;
-  assert.ok(other !== undefined);
+  const other = present(fleet.cores[1]);
   const { admin } = workerOf(fleet);
   const { namespace } = fleet;
   await createPods(admin, { namespace, count, namePrefix: "web", labels: webLabels });
@@ -164,8 +162,7 @@ async function protectSolos(fleet: Fleet): Promise<void> {
 }
 
 function workerOf({ workers }: Fleet): Cluster {
-  const [first] = workers;
-  assert.ok(first !== undefined);
+  const first = present(workers[0]);
   return first.cluster;
 }
 

@@ -11,9 +11,8 @@ import { createNamespace } from "../../objects/pods.ts";
 import { type PodseidonProcess, startPodseidon } from "../../fleet/process.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { createPausedDeployment } from "../../fleet/signs-of-work.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const leaseSeconds = 8;
 const renewDeadlineSeconds = 6;
 const retrySeconds = 2;

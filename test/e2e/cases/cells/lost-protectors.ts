@@ -17,10 +17,9 @@ import { webLabels } from "../../loads/protected-pods.ts";
 import { grantIn } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { Siege } from "../../loads/siege.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath, floorOf, protectorOf, startWorkloads } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 const replicas = 16;
 const floor = floorOf(replicas);

@@ -10,10 +10,9 @@ import { startPodseidon } from "../../fleet/process.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
 import { accountUser } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 import { applyWebhookConfiguration, removeWebhookConfiguration } from "../../objects/webhook-configuration.ts";
 
-const second = 1_000;
 const silentAfterMs = 12 * second;
 /** Ends a wait for what happens at once, or after a few beats. */
 const soonMs = 60 * second;
@@ -112,8 +111,8 @@ function namespaceArgs(namespace: string): readonly string[] {
 /** Sends the deletions of one more namespace to the webhooks, as those of this cell. */
 async function guard(context: CaseContext, fleet: Fleet, cell: string, namespace: string): Promise<void> {
   const { balancer, caPem, workers } = fleet;
-  const [worker] = workers;
-  assert.ok(balancer !== undefined && worker !== undefined);
+  const worker = present(workers[0]);
+  assert.ok(balancer !== undefined);
   const { admin } = worker.cluster;
   const url = `https://127.0.0.1:${balancer.port}/${cell}`;
   await applyWebhookConfiguration(admin, { name: namespace, url, caPem, namespace });

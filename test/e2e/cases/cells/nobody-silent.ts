@@ -13,9 +13,8 @@ import { createNamespace, createPods } from "../../objects/pods.ts";
 import { type PodseidonProcess } from "../../fleet/process.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { GiveUp, waitFor } from "../../clusters/wait.ts";
+import { GiveUp, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** With the default of --silent-cell-after. */
 const outageDefaultMs = 300 * second;
 /** For what does not scale, on a busy machine. */

@@ -8,9 +8,8 @@ import { startPodseidon } from "../../fleet/process.ts";
 import { startProtectedPods, webLabels } from "../../loads/protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { createPausedDeployment, dummyPod, versionOf, waitTouched } from "../../fleet/signs-of-work.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Until the process notices: one retry period of the elector (2 s) and a request. */
 const lossLimitMs = 10 * second;
 /** Until it leads again: the thief's lease, two retry periods and a request. */

@@ -14,9 +14,8 @@ import { startPodseidon } from "../../fleet/process.ts";
 import { startProtectedPods, webLabels } from "../../loads/protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { startUpstreamCounter } from "../../fleet/upstream-counter.ts";
-import { GiveUp, waitFor } from "../../clusters/wait.ts";
+import { GiveUp, present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const silentAfterMs = 12 * second;
 const soonMs = 60 * second;
 /** Ends a wait for what happens when the time has passed after which a cell is silent. */
@@ -74,8 +73,8 @@ async function otherCounters(context: CaseContext, startCounter: StartCounter): 
     commonArgs: silenceArgs(silentAfterMs),
   });
   const [kept, other] = fleet.workers;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(kept !== undefined && other !== undefined && aggregator !== undefined && fleet.generator !== undefined);
+  const aggregator = present(fleet.aggregators[0]);
+  assert.ok(kept !== undefined && other !== undefined && fleet.generator !== undefined);
   const observers = [...fleet.webhooks, fleet.generator];
   await waitBeats(fleet, kept.cell, 2, soonMs);
   await waitCellState(observers, kept.cell, "beating", soonMs);

@@ -5,9 +5,8 @@ import { deleteNow } from "../../objects/deletions.ts";
 import { type Fleet } from "../../fleet/fleet.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** From the moment when the API server is ready again: backoffs of watches and leases are below this. */
 const recoveryLimitMs = 45 * second;
 
@@ -26,8 +25,7 @@ async function restarts(context: CaseContext): Promise<Figures> {
   const podsPerCell = 10;
   const { fleet, available, names } = await startProtectedPods(context, { podsPerCell, floor: 10 });
   const { core, namespace, workers } = fleet;
-  const [worker] = workers;
-  assert.ok(worker !== undefined);
+  const worker = present(workers[0]);
   const waiting = [...names];
   let counted = workers.length * podsPerCell;
 

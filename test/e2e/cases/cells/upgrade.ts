@@ -16,9 +16,8 @@ import { followReadiness } from "../../fleet/ready-endpoints.ts";
 import { type ReviewLoadEnd, startReviewLoad } from "../../objects/review-load.ts";
 import { installRights, replacePolicies } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const podsPerCell = 15;
 const floor = 18;
 const inFlightPerCell = 5;
@@ -127,9 +126,9 @@ function sourceProtector(fleet: Fleet): ReturnType<Fleet["protector"]> {
 }
 
 async function startLoad(fleet: Fleet): Promise<{ stop(): Promise<ReviewLoadEnd> }> {
-  const [worker] = fleet.workers;
+  const worker = present(fleet.workers[0]);
   const { namespace, balancer, caPem } = fleet;
-  assert.ok(worker !== undefined && balancer !== undefined);
+  assert.ok(balancer !== undefined);
   const [posted] = await listPods(worker.cluster.admin, namespace, "app=posted");
   const [plain] = await listPods(worker.cluster.admin, namespace, "app=plain");
   assert.ok(posted !== undefined && plain !== undefined);

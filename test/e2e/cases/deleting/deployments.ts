@@ -11,9 +11,8 @@ import { kubectl } from "../../clusters/kubectl.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const protectorName = "deployment-web";
 
 export const deploymentCases: readonly E2eCase[] = [

@@ -10,9 +10,8 @@ import { kubectl } from "../../clusters/kubectl.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Replicas and floor: 25 % of them may be missing, at least one (docs/generator.md#floors). */
 const floors: ReadonlyMap<number, number> = new Map([
   [1, 0],

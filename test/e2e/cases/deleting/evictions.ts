@@ -9,9 +9,8 @@ import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** kubectl drain tries a refused eviction again after so long. */
 const retryMs = 5 * second;
 

@@ -11,9 +11,8 @@ import { type OtherWebhook, startOtherWebhook } from "../../installed/other-webh
 import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { grantRules } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** The defaults of --aggregator-settlement-fence-delay and --aggregator-settle-window. */
 const fenceDelayMs = 10 * second;
 const settleWindowMs = 75 * second;
@@ -50,8 +49,7 @@ function deleteOne(fleet: Fleet, name: string): Promise<DeletionAttempt> {
 }
 
 function workerOf(fleet: Fleet): Fleet["workers"][number] {
-  const [worker] = fleet.workers;
-  assert.ok(worker !== undefined);
+  const worker = present(fleet.workers[0]);
   return worker;
 }
 
@@ -80,9 +78,9 @@ async function fenced(context: CaseContext): Promise<Figures> {
   const commonArgs = silenceArgs(soonSilentMs);
   const { fleet, available } = await startProtectedPods(context, { ...options, commonArgs });
   const { balancer } = fleet;
-  const [webhook] = fleet.webhooks;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(balancer !== undefined && webhook !== undefined && aggregator !== undefined);
+  const webhook = present(fleet.webhooks[0]);
+  const aggregator = present(fleet.aggregators[0]);
+  assert.ok(balancer !== undefined);
   const slow = Promise.withResolvers<void>();
   const other = await startOther(context, fleet, async ({ podName }) => {
     if (podName === "web-2") await slow.promise;

@@ -13,9 +13,8 @@ import {
   type WaveOptions,
 } from "../../loads/protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const inFlightPerCell = 48;
 const large = { podsPerCell: 300, floor: 500 } as const;
 const huge = { podsPerCell: 1_000, floor: 1_500 } as const;
@@ -130,8 +129,7 @@ async function replicaKilled(context: CaseContext): Promise<Figures> {
   const aggregatorArgs = ["--aggregator-leader-elector-enable=false"];
   const options = { ...huge, laggingAggregators: true, generator: false, aggregatorArgs };
   const { fleet, available, names } = await startProtectedPods(context, options);
-  const [webhook] = fleet.webhooks;
-  assert.ok(webhook !== undefined);
+  const webhook = present(fleet.webhooks[0]);
   for (const { proxy } of fleet.workers) proxy?.setDelay(3 * second);
   const startMs = performance.now();
   const deleting = deleteEverywhere(fleet, { names, inFlightPerCell: hugeInFlightPerCell });
@@ -163,9 +161,9 @@ async function replicaKilled(context: CaseContext): Promise<Figures> {
 async function killed(context: CaseContext): Promise<Figures> {
   const { podsPerCell, floor } = large;
   const { fleet, available, names } = await startProtectedPods(context, large);
-  const [webhook] = fleet.webhooks;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(webhook !== undefined && aggregator !== undefined && fleet.generator !== undefined);
+  const webhook = present(fleet.webhooks[0]);
+  const aggregator = present(fleet.aggregators[0]);
+  assert.ok(fleet.generator !== undefined);
   const deleting = deleteEverywhere(fleet, { names, inFlightPerCell });
   await waitFor("thirty pods are gone", 30 * second, () => available.serving <= 2 * podsPerCell - 30);
   await Promise.all([webhook.kill(), aggregator.kill(), fleet.generator.kill()]);

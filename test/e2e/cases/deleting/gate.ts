@@ -1,12 +1,9 @@
 /** The ValidatingWebhookConfiguration is deleted: nothing is judged any more, and somebody must be told. */
-import assert from "node:assert/strict";
 import { eventMessage } from "../../objects/events.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 import { removeWebhookConfiguration } from "../../objects/webhook-configuration.ts";
-
-const second = 1_000;
 
 export const gateCases: readonly E2eCase[] = [
   {
@@ -26,9 +23,8 @@ async function lost(context: CaseContext): Promise<Figures> {
     webhookReplicas: 1,
     furtherNamespaces,
   });
-  const [worker] = fleet.workers;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(worker !== undefined && aggregator !== undefined);
+  const worker = present(fleet.workers[0]);
+  const aggregator = present(fleet.aggregators[0]);
   const waitState = async (state: string, limitMs: number): Promise<number> => {
     const startMs = performance.now();
     await waitFor(`the gate is ${state}`, limitMs, async () => {

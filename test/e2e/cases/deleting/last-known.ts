@@ -7,9 +7,8 @@ import { type DeletionAttempt, deletionFigures } from "../../objects/deletions.t
 import { deleteEverywhere, startProtectedPods } from "../../loads/protected-pods.ts";
 import { type Fleet } from "../../fleet/fleet.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const replicas = 2;
 const podsPerCell = 10;
 const floor = 12;
@@ -49,8 +48,7 @@ async function coreGone(context: CaseContext): Promise<Figures> {
   });
   const beyond = await wave();
   // A pod that the kubelet has not ended yet may be deleted once more; what counts is that no other one goes.
-  const refusal = beyond.find(({ code }) => code === 429);
-  assert.ok(refusal !== undefined);
+  const refusal = present(beyond.find(({ code }) => code === 429));
   context.say(refusal.message);
   assert.equal(available.minimum, floor, "admitted beyond the last known quota");
   const admitted = await fleet.webhookCount("webhook_last_known_admission_total");

@@ -10,9 +10,8 @@ import { createNode, removeNode } from "../../clusters/nodes.ts";
 import { createPods, listPods, setPodReady } from "../../objects/pods.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Pods of nodes that are there, of living nodes whose objects are lost, and of dead ones: a third is lost. */
 const pods = { there: 12, living: 3, dead: 3 } as const;
 /** Without the dead ones, one more may go. */

@@ -11,9 +11,8 @@ import { createNode, removeNode } from "../../clusters/nodes.ts";
 import { createNamespace, createPods, isServing, listPods, podPath, setPodReady } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { type DeletionRequest, SystemDrill } from "../../installed/system-drill.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 export const nodeUser = "system:node:node-0";
 const account = (controller: string): string => `system:serviceaccount:kube-system:${controller}`;
 const garbageCollector = account("generic-garbage-collector");

@@ -9,10 +9,9 @@ import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { isServing, listPods } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const replicas = 8;
 /** 70 % of eight, rounded up. */
 const floor = 6;

@@ -10,10 +10,9 @@ import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { Limiter } from "../../clusters/limiter.ts";
 import { createNamespace } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, floorOf, scale } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const replicas = 4;
 const halved = 2;
 const requestsInFlight = 16;

@@ -12,10 +12,9 @@ import { kubectl, type KubectlResult } from "../../clusters/kubectl.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath, floorOf, protectorOf, waitFloor } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const startLimitMs = 120 * second;
 const replicasOf = [1, 1, 2, 2, 3, 4, 5, 6, 7, 8];
 const nodes = ["node-0", "node-1"];

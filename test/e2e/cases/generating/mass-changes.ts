@@ -8,7 +8,7 @@ import { eventMessage } from "../../objects/events.ts";
 import { type Fleet } from "../../fleet/fleet.ts";
 import { Limiter } from "../../clusters/limiter.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import {
   deploymentManifest,
   deploymentsPath,
@@ -21,7 +21,6 @@ import {
   type Workloads,
 } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 const count = 60;
 const replicas = 2;

@@ -10,9 +10,8 @@ import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { createPods } from "../../objects/pods.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const protectorName = "deployment-web";
 /** 25 % may be away, so 6 must stay. */
 const replicas = 8;
@@ -47,8 +46,7 @@ async function trial(context: CaseContext): Promise<Figures> {
       template: { metadata: { labels: webLabels }, spec: { containers: [{ name: "main", image: "none" }] } },
     },
   });
-  const workerAdmin = fleet.workers[0]?.cluster.admin;
-  assert.ok(workerAdmin !== undefined);
+  const workerAdmin = present(fleet.workers[0]?.cluster.admin);
 
   const tried = await round(fleet, workerAdmin, "tried", "shadow");
   assert.deepEqual(refused(tried), { deletions: 0, evictions: 0 });

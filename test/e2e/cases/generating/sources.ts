@@ -12,9 +12,8 @@ import { webLabels } from "../../loads/protected-pods.ts";
 import { accountUser, grantRules } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { Siege } from "../../loads/siege.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 
 export const sourceCases: readonly E2eCase[] = [

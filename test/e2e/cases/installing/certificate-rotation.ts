@@ -10,9 +10,8 @@ import { kubectlOrFail, makeTlsFiles } from "../../overlay.ts";
 import { createNamespace } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { shownBy } from "../../installed/shown-certificate.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** The webhook reads its files every 10 s. */
 const rotationLimitMs = 30 * second;
 /** Reviews with the new certificate and the new authority alone. */

@@ -16,9 +16,8 @@ import { difference, takeSnapshot } from "../../objects/object-snapshot.ts";
 import { OnCall } from "../../installed/on-call.ts";
 import { program } from "../../fleet/process.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const namespace = "kube-system";
 const chart = path.join(manifestsFolder, "chart");
 const configurationPath = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/podseidon";

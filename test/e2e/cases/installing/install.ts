@@ -19,9 +19,8 @@ import { ProtectionProof } from "../../installed/protection-proof.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { routeServices } from "../../installed/service-route.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Ends a command that hangs. */
 const commandLimitMs = 240 * second;
 const documentedFolder = "/etc/kubernetes/podseidon";
@@ -57,8 +56,7 @@ async function run(context: CaseContext): Promise<Figures> {
   const { commands, prepared } = await install(context, person, core, workers);
   const installMs = Math.round(performance.now() - startMs);
 
-  const [worker] = workers;
-  assert.ok(worker !== undefined);
+  const worker = present(workers[0]);
   const proof = new ProtectionProof(context, { core, worker, namespace: context.namespace });
   const figures = { ...(await proof.begin()), ...(await proof.deletions()) };
   await proof.end();

@@ -19,9 +19,8 @@ import { ProtectionProof } from "../../installed/protection-proof.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { shownBy } from "../../installed/shown-certificate.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** The issuer looks once a minute, webhooks and aggregators every ten seconds. */
 const issuedLimitMs = 150 * second;
 const keptLimitMs = 60 * second;

@@ -18,9 +18,8 @@ import { componentOf, dockerfile, startManifestPods, storedDeployments } from ".
 import { allButAdmission, kubectlOrFail, removeOverlay, writeKustomization } from "../../overlay.ts";
 import { freePorts } from "../../clusters/ports.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { GiveUp, waitFor } from "../../clusters/wait.ts";
+import { GiveUp, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const executable = fileURLToPath(new URL("../../../../dist/podseidon", import.meta.url));
 const page = "docs/local-clusters.md";
 const limitMs = 100 * second;

@@ -21,7 +21,7 @@ import { createNamespace, createPods } from "../../objects/pods.ts";
 import { program } from "../../fleet/process.ts";
 import { ProtectionProof } from "../../installed/protection-proof.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { certificateRotationCases } from "./certificate-rotation.ts";
 import { crdValidationCases } from "./crd-validation.ts";
 import { engineCases } from "./engine.ts";
@@ -29,7 +29,6 @@ import { foreignImageCases } from "./foreign-image.ts";
 import { localClusterCases } from "./local-clusters.ts";
 import { packagingCases } from "./packaging.ts";
 
-const second = 1_000;
 const watchList = "it lists where the API server cannot send the first state as part of a watch";
 /** Rights that a run may not need, and when they are needed. */
 const rarelyUsed: ReadonlyMap<string, string> = new Map([

@@ -13,10 +13,9 @@ import { difference, type Snapshot, takeSnapshot } from "../../objects/object-sn
 import { OnCall } from "../../installed/on-call.ts";
 import { createNamespace, listPods } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const workloads = ["web", "api", "search"] as const;
 /** `kubectl delete -k` waits for ever; it has asked for everything after a second or two. */
 const deletionMs = 15 * second;

@@ -9,9 +9,8 @@ import { deletionFigures } from "../../objects/deletions.ts";
 import { crdFile, type Fleet } from "../../fleet/fleet.ts";
 import { deleteEverywhere, startProtectedPods } from "../../loads/protected-pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const upstreamCrd = fileURLToPath(new URL("../../../manifests/crd/upstream-crd.yaml", import.meta.url));
 
 export const upstreamCrdCases: readonly E2eCase[] = [

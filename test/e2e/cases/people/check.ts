@@ -21,9 +21,8 @@ import { createNamespace, createPods } from "../../objects/pods.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { startStranger } from "../../installed/stranger-webhook.ts";
-import { GiveUp, waitFor } from "../../clusters/wait.ts";
+import { GiveUp, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Pods have to be Ready, and an aggregator counts and beats. */
 const soundLimitMs = 60 * second;
 /** API servers learn of a configuration through a watch, usually within a second. */

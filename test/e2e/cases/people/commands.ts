@@ -7,7 +7,7 @@ import { OnCall } from "../../installed/on-call.ts";
 import { kubectlOrFail } from "../../overlay.ts";
 import { listPods, setPodReady } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import {
   deploymentsPath,
   floorOf,
@@ -18,7 +18,6 @@ import {
   type Workloads,
 } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const replicas = 3;
 const cell = "core";
 

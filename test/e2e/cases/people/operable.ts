@@ -16,9 +16,8 @@ import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
 import { SystemDrill } from "../../installed/system-drill.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** API servers learn of a changed configuration through a watch, usually within a second. */
 const inForceLimitMs = 30 * second;
 /** What an API server answers when it cannot reach a webhook that must be asked. */
@@ -60,8 +59,7 @@ async function brokenGlass(context: CaseContext): Promise<Figures> {
   };
 
   await createPodsThatWaitForNobody(first.cluster.admin, namespace);
-  const [webhook] = fleet.webhooks;
-  assert.ok(webhook !== undefined);
+  const webhook = present(fleet.webhooks[0]);
   await webhook.kill();
   for (const cell of [first, second]) assert.equal(await remove(cell, "web-0"), unreachable);
   for (const name of ["finished-0", "of-daemon-set", "terminating-0"])
@@ -164,8 +162,7 @@ async function bootstrap(context: CaseContext): Promise<Figures> {
     return live?.metadata.name ?? assert.fail("no pod of web is left");
   };
 
-  const [process] = fleet.webhooks;
-  assert.ok(process !== undefined);
+  const process = present(fleet.webhooks[0]);
   await process.kill();
   assert.equal(await codeOf(admin, namespace, await somePod(), { how: "evict" }), unreachable, "people wait for it");
   await cluster.restartApiServer();

@@ -13,9 +13,8 @@ import { type Kubelet, startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
 import { program } from "../../fleet/process.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const [drained, other] = ["node-0", "node-1"] as const;
 const selector = "--pod-selector=drained";
 

@@ -17,9 +17,8 @@ import { kubectlOrFail } from "../../overlay.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { createNamespace, createPods } from "../../objects/pods.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** The webhook reads its files every 10 s, and the API server learns of a configuration within a second or so. */
 const changeLimitMs = 30 * second;
 /**
@@ -155,8 +154,7 @@ async function toldOfEnd({ core, webhooks }: ManifestInstallation): Promise<void
     const end = (use: string) => metrics.value("certificate_expiry_timestamp_seconds", { use }) ?? 0;
     assert.ok(end("webhook client authorities") < end("webhook https"), pod.process.name);
   }
-  const uid = webhooks[0]?.deployment.metadata.uid;
-  assert.ok(uid !== undefined);
+  const uid = present(webhooks[0]?.deployment.metadata.uid);
   await waitFor("the Deployment has an Event", changeLimitMs, async () => {
     const all = await core.admin.get<ObjectList<Event>>(`/api/v1/namespaces/${systemNamespace}/events`);
     return all.items.some(({ reason, involvedObject }) => {

@@ -10,9 +10,8 @@ import { protectorWrites, statusWrites } from "../../rights/protector-writes.ts"
 import { cellWith, setStage } from "../../rights/rights-stage.ts";
 import { installRights, systemNamespace } from "../../clusters/role-accounts.ts";
 import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** For all policies together to be in force. Usually they are within two seconds. */
 const inForceLimitMs = 10 * second;
 /** API servers remember for ten seconds that a token was good. */
