@@ -11,7 +11,7 @@ import { createNamespace, createPods } from "../../objects/pods.ts";
 import { type PodseidonProcess, startPodseidon } from "../../fleet/process.ts";
 import { startProtectedPods, webLabels } from "../../loads/protected-pods.ts";
 import { accountUser, grantIn } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
 const silentAfterMs = 12 * second;
@@ -20,23 +20,20 @@ const soonMs = 60 * second;
 /** The same for what happens when a cell is silent. */
 const silenceLimitMs = scaledMs(240 * second, silentAfterMs) + soonMs;
 
-export const cellClusterCases: readonly E2eCase[] = [
-  {
-    name: "cell: of two clusters under one cell name only one counts, until it is silent or the other one is adopted",
-    timeLimitMs: 240 * second,
-    run: twoClusters,
-  },
-  {
-    name: "cell: a cluster that is built anew under its old name is counted anew when the old one is silent",
-    timeLimitMs: 240 * second,
-    run: rebuilt,
-  },
-  {
-    name: "cell: two cells of one cluster, told apart by a label, are both counted with the default flags",
-    timeLimitMs: 180 * second,
-    run: twoCells,
-  },
-];
+export const cellClusterCases = e2eCases({
+  "cell: of two clusters under one cell name only one counts, until it is silent or the other one is adopted": [
+    240 * second,
+    twoClusters,
+  ],
+  "cell: a cluster that is built anew under its old name is counted anew when the old one is silent": [
+    240 * second,
+    rebuilt,
+  ],
+  "cell: two cells of one cluster, told apart by a label, are both counted with the default flags": [
+    180 * second,
+    twoCells,
+  ],
+});
 
 async function twoClusters(context: CaseContext): Promise<Figures> {
   const [held, foreign] = ["worker-1", "worker-2"] as const;

@@ -9,7 +9,7 @@ import { startKubelet } from "../../objects/kubelet.ts";
 import { createNamespace, createPods } from "../../objects/pods.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
 import { grantIn } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { Siege } from "../../loads/siege.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath, floorOf, protectorOf } from "../../loads/workloads.ts";
@@ -26,18 +26,16 @@ const soloLabels = { app: "solo" };
 const solos = 4;
 const soloFloor = 2;
 
-export const coreCases: readonly E2eCase[] = [
-  {
-    name: "cores: budgets of one name in two cores must agree, and a core that is away refuses only what it guards",
-    timeLimitMs: 5 * minute,
-    run: agreeingCores,
-  },
-  {
-    name: "cores: one of two is wiped, then restored, in a mass deletion: its floor holds, the other one works on",
-    timeLimitMs: 10 * minute,
-    run: wipedAndRestored,
-  },
-];
+export const coreCases = e2eCases({
+  "cores: budgets of one name in two cores must agree, and a core that is away refuses only what it guards": [
+    5 * minute,
+    agreeingCores,
+  ],
+  "cores: one of two is wiped, then restored, in a mass deletion: its floor holds, the other one works on": [
+    10 * minute,
+    wipedAndRestored,
+  ],
+});
 
 async function agreeingCores(context: CaseContext): Promise<Figures> {
   const count = 8;

@@ -12,7 +12,7 @@ import { type Fleet, type Worker } from "../../fleet/fleet.ts";
 import { createPods } from "../../objects/pods.ts";
 import { startPodseidon } from "../../fleet/process.ts";
 import { startProtectedPods, webLabels } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { startUpstreamCounter } from "../../fleet/upstream-counter.ts";
 import { GiveUp, present, second, waitFor } from "../../clusters/wait.ts";
 
@@ -21,20 +21,18 @@ const soonMs = 60 * second;
 /** Ends a wait for what happens when the time has passed after which a cell is silent. */
 const silenceLimitMs = scaledMs(240 * second, silentAfterMs) + soonMs;
 
-export const otherCounterCases: readonly E2eCase[] = [
-  {
-    name: "counters: a cell counted by one without heartbeats, and one whose Lease is deleted, keep what was counted",
-    timeLimitMs: 300 * second,
-    run: (context) => otherCounters(context, startOriginal),
-  },
-  {
-    name: "counters: a cell counted by the release before heartbeats keeps what was counted",
-    timeLimitMs: 300 * second,
-    // It needs the history of the repository, which a shallow clone has not.
-    isLong: true,
-    run: (context) => otherCounters(context, startEarlierRelease),
-  },
-];
+export const otherCounterCases = e2eCases({
+  "counters: a cell counted by one without heartbeats, and one whose Lease is deleted, keep what was counted": [
+    300 * second,
+    (context) => otherCounters(context, startOriginal),
+  ],
+  // It needs the history of the repository, which a shallow clone has not.
+  "counters: a cell counted by the release before heartbeats keeps what was counted": [
+    300 * second,
+    (context) => otherCounters(context, startEarlierRelease),
+    { isLong: true },
+  ],
+});
 
 type StartCounter = (context: CaseContext, fleet: Fleet, worker: Worker) => Promise<{ stop(): Promise<unknown> }>;
 

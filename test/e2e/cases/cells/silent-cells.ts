@@ -13,7 +13,7 @@ import { type Fleet, type Worker } from "../../fleet/fleet.ts";
 import { createPods, isServing, listPods } from "../../objects/pods.ts";
 import { type PodseidonProcess } from "../../fleet/process.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
 const minute = 60 * second;
@@ -36,19 +36,17 @@ interface Outage {
   readonly slackMs: number;
 }
 
-export const silentCellCases: readonly E2eCase[] = [
-  {
-    name: "silent cell: a worker cluster dies and the others are emptied down to the floor, S = 18 s",
-    timeLimitMs: 300 * second,
-    run: (context) => clusterDies(context, { silentAfterMs: 18 * second, slackMs: 45 * second }),
-  },
-  {
-    name: "silent cell: a worker cluster dies for 10 minutes and the others are emptied down to the floor, default S",
-    timeLimitMs: 20 * minute,
-    isLong: true,
-    run: (context) => clusterDies(context, { silentAfterMs: 3 * minute, slackMs: 0 }),
-  },
-];
+export const silentCellCases = e2eCases({
+  "silent cell: a worker cluster dies and the others are emptied down to the floor, S = 18 s": [
+    300 * second,
+    (context) => clusterDies(context, { silentAfterMs: 18 * second, slackMs: 45 * second }),
+  ],
+  "silent cell: a worker cluster dies for 10 minutes and the others are emptied down to the floor, default S": [
+    20 * minute,
+    (context) => clusterDies(context, { silentAfterMs: 3 * minute, slackMs: 0 }),
+    { isLong: true },
+  ],
+});
 
 async function clusterDies(context: CaseContext, outage: Outage): Promise<Figures> {
   const { silentAfterMs, slackMs } = outage;

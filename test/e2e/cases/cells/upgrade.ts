@@ -15,7 +15,7 @@ import { type PodseidonProcess, type Program, program } from "../../fleet/proces
 import { followReadiness } from "../../fleet/ready-endpoints.ts";
 import { type ReviewLoadEnd, startReviewLoad } from "../../objects/review-load.ts";
 import { installRights, replacePolicies } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
 const podsPerCell = 15;
@@ -28,20 +28,18 @@ const labels = { app: "web" };
 
 type Part = "crd" | "policies" | "webhooks" | "aggregators" | "generator";
 
-export const upgradeCases: readonly E2eCase[] = [
-  {
-    name: "upgrade: from the earlier release and back under load: every review is answered, and the floor holds",
-    timeLimitMs: 300 * second,
-    isAlone: true,
-    run: (context) => upgraded(context, ["crd", "policies", "webhooks", "aggregators", "generator"]),
-  },
-  {
-    name: "upgrade: in the wrong order, CRD and policies last, and back: nothing fails, and what is dropped is said",
-    timeLimitMs: 300 * second,
-    isLong: true,
-    run: (context) => upgraded(context, ["generator", "aggregators", "webhooks", "crd", "policies"]),
-  },
-];
+export const upgradeCases = e2eCases({
+  "upgrade: from the earlier release and back under load: every review is answered, and the floor holds": [
+    300 * second,
+    (context) => upgraded(context, ["crd", "policies", "webhooks", "aggregators", "generator"]),
+    { isAlone: true },
+  ],
+  "upgrade: in the wrong order, CRD and policies last, and back: nothing fails, and what is dropped is said": [
+    300 * second,
+    (context) => upgraded(context, ["generator", "aggregators", "webhooks", "crd", "policies"]),
+    { isLong: true },
+  ],
+});
 
 async function upgraded(context: CaseContext, order: readonly Part[]): Promise<Figures> {
   const earlier = earlierRelease(path.join(context.directory, "earlier"));

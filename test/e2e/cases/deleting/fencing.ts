@@ -10,7 +10,7 @@ import { type Fleet, webhookTls } from "../../fleet/fleet.ts";
 import { type OtherWebhook, startOtherWebhook } from "../../installed/other-webhook.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { grantRules } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
 /** The defaults of --aggregator-settlement-fence-delay and --aggregator-settle-window. */
@@ -25,24 +25,18 @@ const slackMs = 10 * second;
 /** The test sees a bucket a moment after the aggregator may have seen it. */
 const pollMs = 500;
 
-export const fencingCases: readonly E2eCase[] = [
-  {
-    name: "fencing: unused reservations come back, and a slow deletion is reviewed again and refused",
-    timeLimitMs: 120 * second,
-    run: fenced,
-  },
-  {
-    name: "fencing: where it is forbidden, an unused reservation comes back after a settle window of 20 s, not before",
-    timeLimitMs: 180 * second,
-    run: (context) => forbidden(context, shortSettleWindowMs),
-  },
-  {
-    name: "fencing: where it is forbidden, an unused reservation comes back after a settle window of 75 s, not before",
-    timeLimitMs: 180 * second,
-    isLong: true,
-    run: (context) => forbidden(context, settleWindowMs),
-  },
-];
+export const fencingCases = e2eCases({
+  "fencing: unused reservations come back, and a slow deletion is reviewed again and refused": [120 * second, fenced],
+  "fencing: where it is forbidden, an unused reservation comes back after a settle window of 20 s, not before": [
+    180 * second,
+    (context) => forbidden(context, shortSettleWindowMs),
+  ],
+  "fencing: where it is forbidden, an unused reservation comes back after a settle window of 75 s, not before": [
+    180 * second,
+    (context) => forbidden(context, settleWindowMs),
+    { isLong: true },
+  ],
+});
 
 function deleteOne(fleet: Fleet, name: string): Promise<DeletionAttempt> {
   return deleteNow(workerOf(fleet).cluster.admin, fleet.namespace, name);

@@ -12,7 +12,7 @@ import {
   startProtectedPods,
   type WaveOptions,
 } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
 const inFlightPerCell = 48;
@@ -22,33 +22,28 @@ const hugeInFlightPerCell = 128;
 /** Pods of each cell in the wave that is measured without a webhook: as many as Podseidon admits. */
 const barePodsPerCell = 50;
 
-export const floorCases: readonly E2eCase[] = [
-  {
-    name: "floor: 2 x 300 pods, floor 500, 96 deletions in flight, two webhook replicas: exactly 500 are left",
-    timeLimitMs: 180 * second,
-    run: (context) => massDeletion(context, { ...large, isMeasured: true }),
-  },
-  {
-    name: "floor: 2 x 1000 pods, 256 in flight, aggregators 3 s late, a webhook restarted: exactly 1500 are left",
-    timeLimitMs: 300 * second,
-    run: replicaKilled,
-  },
-  {
-    name: "floor: 2 x 300 pods without a grace period: exactly 500 are left",
-    timeLimitMs: 180 * second,
-    run: (context) => massDeletion(context, { ...large, isMeasured: true, gracePeriodSeconds: 0 }),
-  },
-  {
-    name: "floor: one of two webhooks is 300 ms away from the core, so its writes conflict: exactly 150 are left",
-    timeLimitMs: 120 * second,
-    run: lateReplica,
-  },
-  {
-    name: "floor: kill -9 of webhook, aggregator and generator in the middle: never under 500, all quota is used",
-    timeLimitMs: 240 * second,
-    run: killed,
-  },
-];
+export const floorCases = e2eCases({
+  "floor: 2 x 300 pods, floor 500, 96 deletions in flight, two webhook replicas: exactly 500 are left": [
+    180 * second,
+    (context) => massDeletion(context, { ...large, isMeasured: true }),
+  ],
+  "floor: 2 x 1000 pods, 256 in flight, aggregators 3 s late, a webhook restarted: exactly 1500 are left": [
+    300 * second,
+    replicaKilled,
+  ],
+  "floor: 2 x 300 pods without a grace period: exactly 500 are left": [
+    180 * second,
+    (context) => massDeletion(context, { ...large, isMeasured: true, gracePeriodSeconds: 0 }),
+  ],
+  "floor: one of two webhooks is 300 ms away from the core, so its writes conflict: exactly 150 are left": [
+    120 * second,
+    lateReplica,
+  ],
+  "floor: kill -9 of webhook, aggregator and generator in the middle: never under 500, all quota is used": [
+    240 * second,
+    killed,
+  ],
+});
 
 async function lateReplica(context: CaseContext): Promise<Figures> {
   const figures = await massDeletion(context, { podsPerCell: 100, floor: 150, laggingWebhook: true });

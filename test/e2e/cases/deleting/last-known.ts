@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { type DeletionAttempt, deletionFigures } from "../../objects/deletions.ts";
 import { deleteEverywhere, startProtectedPods } from "../../loads/protected-pods.ts";
 import { type Fleet } from "../../fleet/fleet.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
 const replicas = 2;
@@ -17,13 +17,12 @@ const quota = 2 * podsPerCell - floor;
 /** Above the 3 s of failed writes after which a replica admits on the last known quota. */
 const admitLimitMs = 30 * second;
 
-export const lastKnownCases: readonly E2eCase[] = [
-  {
-    name: "last-known: without the core's API server deletions pass within the last quota and are recorded later",
-    timeLimitMs: 180 * second,
-    run: coreGone,
-  },
-];
+export const lastKnownCases = e2eCases({
+  "last-known: without the core's API server deletions pass within the last quota and are recorded later": [
+    180 * second,
+    coreGone,
+  ],
+});
 
 async function coreGone(context: CaseContext): Promise<Figures> {
   const { fleet, available, names } = await startProtectedPods(context, {

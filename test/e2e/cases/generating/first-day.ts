@@ -11,7 +11,7 @@ import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { kubectl, type KubectlResult } from "../../clusters/kubectl.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath, floorOf, protectorOf, waitFloor } from "../../loads/workloads.ts";
 
@@ -24,13 +24,12 @@ const database = { name: "db", replicas: 3, floor: 2 };
 const drainLimitSeconds = 180;
 const rollLimitSeconds = 120;
 
-export const firstDayCases: readonly E2eCase[] = [
-  {
-    name: "first day: every node drained, every workload rolled, pods deleted by hand, and each refusal has a reason",
-    timeLimitMs: 900 * second,
-    run: firstDay,
-  },
-];
+export const firstDayCases = e2eCases({
+  "first day: every node drained, every workload rolled, pods deleted by hand, and each refusal has a reason": [
+    900 * second,
+    firstDay,
+  ],
+});
 
 interface Workload {
   /** As kubectl wants it. */

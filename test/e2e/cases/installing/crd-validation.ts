@@ -8,7 +8,7 @@ import { type AdminClient, type AdminResponse, type KubeObject } from "../../clu
 import { applyCrd } from "../../objects/crd.ts";
 import { crdFile } from "../../fleet/fleet.ts";
 import { createNamespace } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
 const upstreamCrdFile = fileURLToPath(new URL("../../../manifests/crd/upstream-crd.yaml", import.meta.url));
@@ -29,13 +29,12 @@ interface Answer extends KubeObject {
   readonly message?: string;
 }
 
-export const crdValidationCases: readonly E2eCase[] = [
-  {
-    name: "crd: the API server accepts and refuses what it should, and upstream's CRD drops the extension fields",
-    timeLimitMs: 90 * second,
+export const crdValidationCases = e2eCases({
+  "crd: the API server accepts and refuses what it should, and upstream's CRD drops the extension fields": [
+    90 * second,
     run,
-  },
-];
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const { namespace } = context;

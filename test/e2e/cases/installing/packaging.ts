@@ -25,7 +25,7 @@ import {
 import { allButAdmission, kubectlOrFail, makeTlsFiles, removeOverlay, writeKustomization } from "../../overlay.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { freePorts } from "../../clusters/ports.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { SecretVolume } from "../../installed/secret-volume.ts";
 import { GiveUp, present, second, waitFor } from "../../clusters/wait.ts";
 
@@ -36,13 +36,12 @@ const runLimitMs = 100 * second;
 const stopGraceMs = 30 * second;
 const accountFolder = "var/run/secrets/kubernetes.io/serviceaccount";
 
-export const packagingCases: readonly E2eCase[] = [
-  {
-    name: "packaging: the image's root file system and the systemd unit run every role from the executable",
-    timeLimitMs: 150 * second,
+export const packagingCases = e2eCases({
+  "packaging: the image's root file system and the systemd unit run every role from the executable": [
+    150 * second,
     run,
-  },
-];
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const core = await context.cluster("core");

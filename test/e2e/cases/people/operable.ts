@@ -14,7 +14,7 @@ import { kubectlOrFail } from "../../overlay.ts";
 import { createPods, listPods, type Pod, podPath } from "../../objects/pods.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { SystemDrill } from "../../installed/system-drill.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
@@ -23,18 +23,16 @@ const inForceLimitMs = 30 * second;
 /** What an API server answers when it cannot reach a webhook that must be asked. */
 const unreachable = 500;
 
-export const operableCases: readonly E2eCase[] = [
-  {
-    name: "operable: no webhook runs: only live pods wait for it, and each of the documented ways out lets them go",
-    timeLimitMs: 180 * second,
-    run: brokenGlass,
-  },
-  {
-    name: "operable: a full cluster whose nodes were drained and whose API server restarts brings its webhook back",
-    timeLimitMs: 240 * second,
-    run: bootstrap,
-  },
-];
+export const operableCases = e2eCases({
+  "operable: no webhook runs: only live pods wait for it, and each of the documented ways out lets them go": [
+    180 * second,
+    brokenGlass,
+  ],
+  "operable: a full cluster whose nodes were drained and whose API server restarts brings its webhook back": [
+    240 * second,
+    bootstrap,
+  ],
+});
 
 async function brokenGlass(context: CaseContext): Promise<Figures> {
   const { fleet } = await startProtectedPods(context, { podsPerCell: 6, floor: 2, webhookReplicas: 1 });

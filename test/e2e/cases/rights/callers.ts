@@ -16,7 +16,7 @@ import { installFleet, type ManifestInstallation } from "../../installed/manifes
 import { kubectlOrFail } from "../../overlay.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { createNamespace, createPods } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
 /** The webhook reads its files every 10 s, and the API server learns of a configuration within a second or so. */
@@ -29,15 +29,10 @@ const isCutByApiServer = /use of closed network connection/;
 const isUnknown =
   /failed calling webhook "podseidon\.kubewharf\.io": .*a client certificate of an accepted CA is required/;
 
-export const callerCases: readonly E2eCase[] = [
-  {
-    name:
-      "callers: an API server speaks for its own cell alone; its certificate is replaced while reviews run, and " +
-      "withdrawn",
-    timeLimitMs: 180 * second,
-    run,
-  },
-];
+export const callerCases = e2eCases({
+  "callers: an API server speaks for its own cell alone; its certificate is replaced while reviews run, and withdrawn":
+    [180 * second, run],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const [core, worker] = [await context.cluster("core"), await context.cluster("worker-1")];

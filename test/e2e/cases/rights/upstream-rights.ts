@@ -8,25 +8,23 @@ import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { createNamespace } from "../../objects/pods.ts";
 import { type PodseidonProcess } from "../../fleet/process.ts";
 import { ProtectionProof } from "../../installed/protection-proof.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { createUpstreamAccounts, type UpstreamPlace } from "../../rights/upstream-rights.ts";
 import { present, second, waitFor } from "../../clusters/wait.ts";
 
 /** The least, so that what is refused is tried again many times in the case. */
 const silentAfterMs = 10 * second;
 
-export const upstreamRightsCases: readonly E2eCase[] = [
-  {
-    name: "upstream's RBAC: one release in one cluster protects a Deployment and says once what it may not do",
-    timeLimitMs: 180 * second,
-    run: (context) => protects(context, "core"),
-  },
-  {
-    name: "upstream's RBAC: a core and a worker protect a Deployment and say once what they may not do",
-    timeLimitMs: 180 * second,
-    run: (context) => protects(context, "worker-1"),
-  },
-];
+export const upstreamRightsCases = e2eCases({
+  "upstream's RBAC: one release in one cluster protects a Deployment and says once what it may not do": [
+    180 * second,
+    (context) => protects(context, "core"),
+  ],
+  "upstream's RBAC: a core and a worker protect a Deployment and say once what they may not do": [
+    180 * second,
+    (context) => protects(context, "worker-1"),
+  ],
+});
 
 async function protects(context: CaseContext, workerName: string): Promise<Figures> {
   const core = await context.cluster("core");
