@@ -31,6 +31,17 @@ export interface E2eCase {
   readonly run: (context: CaseContext) => Promise<Figures>;
 }
 
+type CaseRow = readonly [
+  timeLimitMs: number,
+  run: E2eCase["run"],
+  more?: Omit<E2eCase, "name" | "timeLimitMs" | "run">,
+];
+
+/** Cases by their names. */
+export function e2eCases(rows: Readonly<Record<string, CaseRow>>): readonly E2eCase[] {
+  return Object.entries(rows).map(([name, [timeLimitMs, run, more]]) => ({ name, timeLimitMs, run, ...more }));
+}
+
 export interface CaseContext {
   /** Unique in the run; the case creates it where it needs it. */
   readonly namespace: string;

@@ -12,7 +12,7 @@ import { createPem, type Pem } from "../../../unit/server/certificates.ts";
 import { type Cluster } from "../../clusters/cluster.ts";
 import { floor, type Recovery, startRecoveryDrill } from "../../loads/recovery-drill.ts";
 import { clusterAt, writeKubeconfig } from "../../../support/kubeconfig.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 
 const second = 1_000;
 const etcdPauseMs = 30 * second;
@@ -27,28 +27,24 @@ const rotatedUser = "rotated";
 /** The roles' connections ask for this server name, and get the certificate that is replaced. */
 const rotatedServerName = "rotated.e2e";
 
-export const outageCases: readonly E2eCase[] = [
-  {
-    name: "outage: kill -9 of the core's and of a worker's API server: all roles recover without a restart",
-    timeLimitMs: 240 * second,
-    run: killed,
-  },
-  {
-    name: "outage: etcd of the core and of a worker hangs for 30 s: all roles recover without a restart",
-    timeLimitMs: 240 * second,
-    run: paused,
-  },
-  {
-    name: "outage: tokens are replaced and the old ones get 401: all roles take the new ones without a restart",
-    timeLimitMs: 240 * second,
-    run: tokensReplaced,
-  },
-  {
-    name: "outage: certificates of servers, clients and authorities are replaced: all roles take the new ones",
-    timeLimitMs: 240 * second,
-    run: certificatesReplaced,
-  },
-];
+export const outageCases = e2eCases({
+  "outage: kill -9 of the core's and of a worker's API server: all roles recover without a restart": [
+    240 * second,
+    killed,
+  ],
+  "outage: etcd of the core and of a worker hangs for 30 s: all roles recover without a restart": [
+    240 * second,
+    paused,
+  ],
+  "outage: tokens are replaced and the old ones get 401: all roles take the new ones without a restart": [
+    240 * second,
+    tokensReplaced,
+  ],
+  "outage: certificates of servers, clients and authorities are replaced: all roles take the new ones": [
+    240 * second,
+    certificatesReplaced,
+  ],
+});
 
 async function killed(context: CaseContext): Promise<Figures> {
   const drill = await startRecoveryDrill(context);

@@ -4,30 +4,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { deleteNow } from "../../objects/deletions.ts";
 import { type Fleet } from "../../fleet/fleet.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** From the moment when the API server is ready again: backoffs of watches and leases are below this. */
 const recoveryLimitMs = 45 * second;
 
 /** Longer than a healthy write takes by far, shorter than a review may wait. */
 const etcdPauseMs = 3 * second;
 
-export const recoveryCases: readonly E2eCase[] = [
-  {
-    name: "recovery: API servers restart and the core's etcd hangs: all roles recover by themselves",
-    timeLimitMs: 180 * second,
-    run: restarts,
-  },
-];
+export const recoveryCases = e2eCases({
+  "recovery: API servers restart and the core's etcd hangs: all roles recover by themselves": [180 * second, restarts],
+});
 
 async function restarts(context: CaseContext): Promise<Figures> {
   const podsPerCell = 10;
   const { fleet, available, names } = await startProtectedPods(context, { podsPerCell, floor: 10 });
   const { core, namespace, workers } = fleet;
-  const [worker] = workers;
-  assert.ok(worker !== undefined);
+  const worker = present(workers[0]);
   const waiting = [...names];
   let counted = workers.length * podsPerCell;
 

@@ -12,10 +12,9 @@ import {
   startProtectedPods,
   type WaveOptions,
 } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const inFlightPerCell = 48;
 const large = { podsPerCell: 300, floor: 500 } as const;
 const huge = { podsPerCell: 1_000, floor: 1_500 } as const;
@@ -23,33 +22,28 @@ const hugeInFlightPerCell = 128;
 /** Pods of each cell in the wave that is measured without a webhook: as many as Podseidon admits. */
 const barePodsPerCell = 50;
 
-export const floorCases: readonly E2eCase[] = [
-  {
-    name: "floor: 2 x 300 pods, floor 500, 96 deletions in flight, two webhook replicas: exactly 500 are left",
-    timeLimitMs: 180 * second,
-    run: (context) => massDeletion(context, { ...large, isMeasured: true }),
-  },
-  {
-    name: "floor: 2 x 1000 pods, 256 in flight, aggregators 3 s late, a webhook restarted: exactly 1500 are left",
-    timeLimitMs: 300 * second,
-    run: replicaKilled,
-  },
-  {
-    name: "floor: 2 x 300 pods without a grace period: exactly 500 are left",
-    timeLimitMs: 180 * second,
-    run: (context) => massDeletion(context, { ...large, isMeasured: true, gracePeriodSeconds: 0 }),
-  },
-  {
-    name: "floor: one of two webhooks is 300 ms away from the core, so its writes conflict: exactly 150 are left",
-    timeLimitMs: 120 * second,
-    run: lateReplica,
-  },
-  {
-    name: "floor: kill -9 of webhook, aggregator and generator in the middle: never under 500, all quota is used",
-    timeLimitMs: 240 * second,
-    run: killed,
-  },
-];
+export const floorCases = e2eCases({
+  "floor: 2 x 300 pods, floor 500, 96 deletions in flight, two webhook replicas: exactly 500 are left": [
+    180 * second,
+    (context) => massDeletion(context, { ...large, isMeasured: true }),
+  ],
+  "floor: 2 x 1000 pods, 256 in flight, aggregators 3 s late, a webhook restarted: exactly 1500 are left": [
+    300 * second,
+    replicaKilled,
+  ],
+  "floor: 2 x 300 pods without a grace period: exactly 500 are left": [
+    180 * second,
+    (context) => massDeletion(context, { ...large, isMeasured: true, gracePeriodSeconds: 0 }),
+  ],
+  "floor: one of two webhooks is 300 ms away from the core, so its writes conflict: exactly 150 are left": [
+    120 * second,
+    lateReplica,
+  ],
+  "floor: kill -9 of webhook, aggregator and generator in the middle: never under 500, all quota is used": [
+    240 * second,
+    killed,
+  ],
+});
 
 async function lateReplica(context: CaseContext): Promise<Figures> {
   const figures = await massDeletion(context, { podsPerCell: 100, floor: 150, laggingWebhook: true });
@@ -130,8 +124,7 @@ async function replicaKilled(context: CaseContext): Promise<Figures> {
   const aggregatorArgs = ["--aggregator-leader-elector-enable=false"];
   const options = { ...huge, laggingAggregators: true, generator: false, aggregatorArgs };
   const { fleet, available, names } = await startProtectedPods(context, options);
-  const [webhook] = fleet.webhooks;
-  assert.ok(webhook !== undefined);
+  const webhook = present(fleet.webhooks[0]);
   for (const { proxy } of fleet.workers) proxy?.setDelay(3 * second);
   const startMs = performance.now();
   const deleting = deleteEverywhere(fleet, { names, inFlightPerCell: hugeInFlightPerCell });
@@ -163,9 +156,9 @@ async function replicaKilled(context: CaseContext): Promise<Figures> {
 async function killed(context: CaseContext): Promise<Figures> {
   const { podsPerCell, floor } = large;
   const { fleet, available, names } = await startProtectedPods(context, large);
-  const [webhook] = fleet.webhooks;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(webhook !== undefined && aggregator !== undefined && fleet.generator !== undefined);
+  const webhook = present(fleet.webhooks[0]);
+  const aggregator = present(fleet.aggregators[0]);
+  assert.ok(fleet.generator !== undefined);
   const deleting = deleteEverywhere(fleet, { names, inFlightPerCell });
   await waitFor("thirty pods are gone", 30 * second, () => available.serving <= 2 * podsPerCell - 30);
   await Promise.all([webhook.kill(), aggregator.kill(), fleet.generator.kill()]);

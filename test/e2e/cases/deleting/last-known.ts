@@ -6,10 +6,9 @@ import assert from "node:assert/strict";
 import { type DeletionAttempt, deletionFigures } from "../../objects/deletions.ts";
 import { deleteEverywhere, startProtectedPods } from "../../loads/protected-pods.ts";
 import { type Fleet } from "../../fleet/fleet.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const replicas = 2;
 const podsPerCell = 10;
 const floor = 12;
@@ -18,13 +17,12 @@ const quota = 2 * podsPerCell - floor;
 /** Above the 3 s of failed writes after which a replica admits on the last known quota. */
 const admitLimitMs = 30 * second;
 
-export const lastKnownCases: readonly E2eCase[] = [
-  {
-    name: "last-known: without the core's API server deletions pass within the last quota and are recorded later",
-    timeLimitMs: 180 * second,
-    run: coreGone,
-  },
-];
+export const lastKnownCases = e2eCases({
+  "last-known: without the core's API server deletions pass within the last quota and are recorded later": [
+    180 * second,
+    coreGone,
+  ],
+});
 
 async function coreGone(context: CaseContext): Promise<Figures> {
   const { fleet, available, names } = await startProtectedPods(context, {
@@ -49,8 +47,7 @@ async function coreGone(context: CaseContext): Promise<Figures> {
   });
   const beyond = await wave();
   // A pod that the kubelet has not ended yet may be deleted once more; what counts is that no other one goes.
-  const refusal = beyond.find(({ code }) => code === 429);
-  assert.ok(refusal !== undefined);
+  const refusal = present(beyond.find(({ code }) => code === 429));
   context.say(refusal.message);
   assert.equal(available.minimum, floor, "admitted beyond the last known quota");
   const admitted = await fleet.webhookCount("webhook_last_known_admission_total");

@@ -8,7 +8,7 @@ import { crdCases } from "../../../source-contract/crd-cases.ts";
 import { startRealTargets } from "../../../source-contract/real.ts";
 import { sourceSamples } from "../../../source-contract/samples.ts";
 import { applyDefinition, type Crd } from "../../objects/crd.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 
 const minute = 60_000;
 
@@ -16,14 +16,10 @@ const minute = 60_000;
  * First the one that begins without CRDs. Of what the other leaves behind, when these go, more Events would tell than a
  * generator sends, and those that are waited for would be among the dropped ones.
  */
-export const sourceContractCases: readonly E2eCase[] = [
-  {
-    name: "contract: CRDs of sources that are missing, come and go on a real API server",
-    timeLimitMs: 10 * minute,
-    run: crdContract,
-  },
-  { name: "contract: every kind of source keeps it on a real API server", timeLimitMs: 10 * minute, run: contract },
-];
+export const sourceContractCases = e2eCases({
+  "contract: CRDs of sources that are missing, come and go on a real API server": [10 * minute, crdContract],
+  "contract: every kind of source keeps it on a real API server": [10 * minute, contract],
+});
 
 const customSamples = sourceSamples.filter(({ crd }) => crd !== undefined);
 

@@ -10,25 +10,22 @@ import { startKubelet } from "../../objects/kubelet.ts";
 import { createPods, listPods, type Pod } from "../../objects/pods.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
 import { accountUser, grantRules } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { Siege } from "../../loads/siege.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 
-export const sourceCases: readonly E2eCase[] = [
-  {
-    name: "source: a StatefulSet is updated in its order, deleted in masses and let go, above its floor",
-    timeLimitMs: 5 * minute,
-    run: statefulSet,
-  },
-  {
-    name: "source: a custom resource is guarded by the replicas of its scale, and by the last ones while it has none",
-    timeLimitMs: 3 * minute,
-    run: customResource,
-  },
-];
+export const sourceCases = e2eCases({
+  "source: a StatefulSet is updated in its order, deleted in masses and let go, above its floor": [
+    5 * minute,
+    statefulSet,
+  ],
+  "source: a custom resource is guarded by the replicas of its scale, and by the last ones while it has none": [
+    3 * minute,
+    customResource,
+  ],
+});
 
 const statefulReplicas = 6;
 /** By default a StatefulSet gives up one pod at a time. */

@@ -10,22 +10,21 @@ import { assembleImageRoot } from "../../../../scripts/image/image-root.ts";
 import { Engine } from "../../../packaging/engine.ts";
 import { dockerfile } from "../../installed/manifest-pods.ts";
 import { removeOverlay } from "../../overlay.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { installAllRoles, runRoles } from "./packaging.ts";
 
 const second = 1_000;
 const executable = fileURLToPath(new URL("../../../../dist/podseidon", import.meta.url));
 const architecture = process.arch === "arm64" ? "arm64" : "amd64";
 
-export const engineCases: readonly E2eCase[] = [
-  {
-    name: "packaging: a container engine builds the image from the Dockerfile and runs every role from it",
-    timeLimitMs: 150 * second,
-    // The engine is waited for by this process, which serves the clusters of other cases, too.
-    isAlone: true,
+export const engineCases = e2eCases({
+  // The engine is waited for by this process, which serves the clusters of other cases, too.
+  "packaging: a container engine builds the image from the Dockerfile and runs every role from it": [
+    150 * second,
     run,
-  },
-];
+    { isAlone: true },
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const obstacle = Engine.obstacle();

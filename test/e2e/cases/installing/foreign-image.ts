@@ -8,7 +8,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { emulators } from "../../../../scripts/image/foreign-start.ts";
 import { ownArchitecture } from "../../../../scripts/sea/foreign-node.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 
 const second = 1_000;
 const program = fileURLToPath(new URL("../../../../scripts/image/main.ts", import.meta.url));
@@ -16,14 +16,13 @@ const architecture = ownArchitecture === "amd64" ? "arm64" : "amd64";
 /** What `make image` says where mirrors or the registry cannot be asked, or have no such version any more. */
 const networkComplaint = /^image: .*(?:apt-get|this machine's apt|the mirrors do not have|npm pack).*$/m;
 
-export const foreignImageCases: readonly E2eCase[] = [
-  {
-    // Half a minute; the first time it downloads 60 MB.
-    name: "packaging: the image for the other architecture is assembled, and starts under qemu where that is",
-    timeLimitMs: 300 * second,
+export const foreignImageCases = e2eCases({
+  // Half a minute; the first time it downloads 60 MB.
+  "packaging: the image for the other architecture is assembled, and starts under qemu where that is": [
+    300 * second,
     run,
-  },
-];
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const made = context.processes.start({
