@@ -40,6 +40,31 @@ test("the schema refuses a missing field and a negative number in the server's w
   await assert.rejects(text, refusal(422, "spec.minReadySeconds in body must be of type integer"));
 });
 
+test("a status write of a custom resource changes nothing but status, and no generation", async () => {
+  const { engine } = await createTestCluster();
+  const type = await engine.installCrd(permissivePodProtectorCrd());
+  await engine.create(type, "default", { ...protector("web"), status: { cells: [] } });
+  assert.equal(engine.get(type, "default", "web").status, undefined);
+  const patch = mergePatch({ metadata: { annotations: { a: "1" } }, spec: { minAvailable: 9 }, status: { cells: [] } });
+  const stored = await engine.patch(type, "default", "web", patch, { subresource: "status" });
+  assert.deepEqual(stored.status, { cells: [] });
+  assert.equal(stored.spec?.["minAvailable"], 2);
+  assert.equal(stored.metadata.annotations, undefined);
+  assert.equal(stored.metadata.generation, 1);
+  const main = await engine.patch(type, "default", "web", mergePatch({ spec: { minAvailable: 3 } }));
+  assert.equal(main.metadata.generation, 2);
+});
+
+test("a custom resource must be updated at a version", async () => {
+  const { engine } = await createTestCluster();
+  const type = await engine.installCrd(permissivePodProtectorCrd());
+  await engine.create(type, "default", protector("web"));
+  await assert.rejects(
+    engine.update(type, "default", "web", protector("web")),
+    refusal(422, "must be specified for an update"),
+  );
+});
+
 test("deleting a definition takes its objects along, and waits for those with finalizers", async () => {
   const { engine } = await createTestCluster();
   const type = await engine.installCrd(permissivePodProtectorCrd());

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "../../src/util/clock.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
-import { createLivePod, createTestCluster, installWebhook, mergePatch, podBody, refusal } from "./cluster.ts";
+import {
+  configMap,
+  createLivePod,
+  createTestCluster,
+  installWebhook,
+  mergePatch,
+  podBody,
+  refusal,
+} from "./cluster.ts";
 import { asObject } from "./engine/object.ts";
 import { builtInResources as types } from "./engine/resources.ts";
 
@@ -16,6 +24,24 @@ test("a deleted pod on a node stays with its deletionTimestamp until a zero-grac
   assert.equal(metadata.generation, 2);
   await engine.delete(types.pods, "default", "a", { gracePeriodSeconds: 0 });
   assert.equal(engine.find(types.pods, "default", "a"), undefined);
+});
+
+test("a pod without a node is deleted at once", async () => {
+  const { engine } = await createTestCluster();
+  await engine.create(types.pods, "default", podBody("a"));
+  await engine.delete(types.pods, "default", "a");
+  assert.equal(engine.find(types.pods, "default", "a"), undefined);
+});
+
+test("deleting a terminating pod again neither shortens its grace nor asks for a review", async () => {
+  const { engine, reviews } = await createTestCluster();
+  await installWebhook(engine);
+  await createLivePod(engine, "a");
+  await engine.delete(types.pods, "default", "a");
+  const before = engine.get(types.pods, "default", "a");
+  await engine.delete(types.pods, "default", "a");
+  assert.equal(engine.get(types.pods, "default", "a"), before);
+  assert.equal(reviews.length, 1);
 });
 
 test("a zero-grace delete of a live pod sends two reviews, the second with a deletionTimestamp", async () => {
@@ -48,6 +74,21 @@ test("a pod that changes while its deletion is reviewed is reviewed again at the
   assert.notEqual(engine.get(types.pods, "default", "a").metadata.deletionTimestamp, undefined);
 });
 
+test("a deletion admitted before a fence is refused when the second review refuses", async () => {
+  const { engine, reviews, decide } = await createTestCluster();
+  await installWebhook(engine);
+  await createLivePod(engine, "a");
+  decide(async () => {
+    if (reviews.length > 1) return { allowed: false, status: { code: 429, message: "floor" } };
+    await engine.patch(types.pods, "default", "a", mergePatch({ metadata: { annotations: { fence: "1" } } }), {
+      subresource: "status",
+    });
+    return { allowed: true };
+  });
+  await assert.rejects(engine.delete(types.pods, "default", "a"), refusal(429, "floor"));
+  assert.equal(engine.get(types.pods, "default", "a").metadata.deletionTimestamp, undefined);
+});
+
 test("preconditions are checked before admission and again after a race", async () => {
   const { engine, reviews, decide } = await createTestCluster();
   await installWebhook(engine);
@@ -68,6 +109,29 @@ test("preconditions are checked before admission and again after a race", async 
     refusal(409, "ResourceVersion in the precondition"),
   );
   assert.equal(reviews.length, 1);
+});
+
+test("a zero-grace delete with a version precondition gets through its own mark", async () => {
+  const { engine } = await createTestCluster();
+  const pod = await createLivePod(engine, "a");
+  const preconditions = { resourceVersion: pod.metadata.resourceVersion };
+  await engine.delete(types.pods, "default", "a", { gracePeriodSeconds: 0, preconditions });
+  assert.equal(engine.find(types.pods, "default", "a"), undefined);
+});
+
+test("an object with finalizers stays until the last one is taken away", async () => {
+  const { engine } = await createTestCluster();
+  const body = configMap("a");
+  await engine.create(types.configMaps, "default", { ...body, metadata: { name: "a", finalizers: ["x.test/one"] } });
+  await engine.delete(types.configMaps, "default", "a");
+  assert.notEqual(engine.get(types.configMaps, "default", "a").metadata.deletionTimestamp, undefined);
+  const add = mergePatch({ metadata: { finalizers: ["x.test/one", "x.test/two"] } });
+  await assert.rejects(
+    engine.patch(types.configMaps, "default", "a", add),
+    refusal(422, "no new finalizers can be added"),
+  );
+  await engine.patch(types.configMaps, "default", "a", mergePatch({ metadata: { finalizers: [] } }));
+  assert.equal(engine.find(types.configMaps, "default", "a"), undefined);
 });
 
 test("setting a deletionTimestamp does not move the managedFields times", async () => {

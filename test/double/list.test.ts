@@ -14,6 +14,55 @@ test("a list without a version is a barrier: it carries the revision of the whol
   assert.equal(engine.list(cm).resourceVersion, String(engine.revision));
 });
 
+test("pages show one consistent state, whatever happens between them", async () => {
+  const { engine } = await createTestCluster();
+  for (const name of ["a", "b", "c", "d"]) await engine.create(cm, "default", configMap(name));
+  const first = engine.list(cm, undefined, { limit: 2 });
+  await engine.delete(cm, "default", "c");
+  await engine.create(cm, "default", configMap("e"));
+  const second = engine.list(cm, undefined, { limit: 2, continueToken: first.continueToken });
+  assert.deepEqual([names(first), first.remainingItemCount], [["a", "b"], 2]);
+  assert.deepEqual(names(second), ["c", "d"]);
+  assert.equal(second.resourceVersion, first.resourceVersion);
+  assert.equal(second.continueToken, undefined);
+});
+
+test("a continue token expires with the history", async () => {
+  const { engine } = await createTestCluster();
+  for (const name of ["a", "b"]) await engine.create(cm, "default", configMap(name));
+  const { continueToken } = engine.list(cm, undefined, { limit: 1 });
+  await engine.create(cm, "default", configMap("c"));
+  engine.forgetHistory();
+  assert.throws(
+    () => engine.list(cm, undefined, { limit: 1, continueToken }),
+    refusal(410, "continue parameter is too old"),
+  );
+});
+
+test("resourceVersionMatch Exact shows the past, NotOlderThan the present", async () => {
+  const { engine } = await createTestCluster();
+  const { metadata } = await engine.create(cm, "default", configMap("a"));
+  await engine.create(cm, "default", configMap("b"));
+  const { resourceVersion } = metadata;
+  assert.deepEqual(names(engine.list(cm, undefined, { resourceVersion, resourceVersionMatch: "Exact" })), ["a"]);
+  assert.deepEqual(names(engine.list(cm, undefined, { resourceVersion, resourceVersionMatch: "NotOlderThan" })), [
+    "a",
+    "b",
+  ]);
+  assert.throws(
+    () => engine.list(cm, undefined, { resourceVersionMatch: "Exact" }),
+    refusal(422, "forbidden unless resourceVersion is provided"),
+  );
+});
+
+test("a version in the future is refused with 504 and a cause", async () => {
+  const { engine } = await createTestCluster();
+  assert.throws(
+    () => engine.list(cm, undefined, { resourceVersion: "999999" }),
+    refusal(504, "Too large resource version: 999999"),
+  );
+});
+
 test("label selectors understand every operator", async () => {
   const { engine } = await createTestCluster();
   await engine.create(cm, "default", configMap("a", {}, { tier: "front", n: "1" }));

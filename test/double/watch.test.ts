@@ -1,9 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { configMap, createTestCluster, mergePatch, record } from "./cluster.ts";
+import { configMap, createTestCluster, mergePatch, record, refusal } from "./cluster.ts";
 import { builtInResources as types } from "./engine/resources.ts";
 
 const cm = types.configMaps;
+
+test("a watch from a version delivers exactly what came after it, in order", async () => {
+  const { engine } = await createTestCluster();
+  const first = await engine.create(cm, "default", configMap("a"));
+  await engine.patch(cm, "default", "a", mergePatch({ data: { k: "1" } }));
+  const watch = record(engine, cm, { resourceVersion: first.metadata.resourceVersion });
+  await engine.create(cm, "default", configMap("b"));
+  await engine.delete(cm, "default", "a");
+  assert.deepEqual(watch.lines(), ["MODIFIED a", "ADDED b", "DELETED a"]);
+});
 
 test("a DELETED event carries the last state under the version of the deletion", async () => {
   const { engine } = await createTestCluster();
@@ -14,6 +24,25 @@ test("a DELETED event carries the last state under the version of the deletion",
   assert.equal(event?.type, "DELETED");
   assert.deepEqual(event.object["data"], { k: "1" });
   assert.equal(event.object.metadata.resourceVersion, String(engine.revision));
+});
+
+test("a watch without a version starts with the present objects", async () => {
+  const { engine } = await createTestCluster();
+  await engine.create(cm, "default", configMap("b"));
+  await engine.create(cm, "default", configMap("a"));
+  const watch = record(engine, cm, {});
+  assert.deepEqual(watch.lines(), ["ADDED a", "ADDED b"]);
+});
+
+test("a WatchList ends its initial events with an annotated bookmark at the list's version", async () => {
+  const { engine } = await createTestCluster();
+  await engine.create(cm, "default", configMap("a"));
+  const query = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true };
+  const watch = record(engine, cm, query);
+  assert.deepEqual(watch.lines(), ["ADDED a", `BOOKMARK ${engine.revision}`]);
+  const { metadata } = watch.events[1]!.object as { metadata: { annotations: unknown } };
+  assert.deepEqual(metadata.annotations, { "k8s.io/initial-events-end": "true" });
+  assert.throws(() => record(engine, cm, { sendInitialEvents: true }), refusal(422, "resourceVersionMatch"));
 });
 
 test("an idle watch gets a bookmark once a minute, at the cluster's revision, only when it asked", async () => {
@@ -50,6 +79,17 @@ test("a forgotten history expires every earlier version but not the present one"
   await clock.advance(0);
   assert.deepEqual(old.lines(), ["ERROR Expired"]);
   assert.deepEqual(present.lines(), ["ADDED c"]);
+});
+
+test("an object that enters or leaves the selection is added or deleted for the watcher", async () => {
+  const { engine } = await createTestCluster();
+  const watch = record(engine, cm, { labelSelector: "tier in (front,edge)" });
+  await engine.create(cm, "default", configMap("a", {}, { tier: "back" }));
+  await engine.patch(cm, "default", "a", mergePatch({ metadata: { labels: { tier: "edge" } } }));
+  await engine.patch(cm, "default", "a", mergePatch({ data: { k: "1" } }));
+  await engine.patch(cm, "default", "a", mergePatch({ metadata: { labels: { tier: null } } }));
+  await engine.delete(cm, "default", "a");
+  assert.deepEqual(watch.lines(), ["ADDED a", "MODIFIED a", "DELETED a"]);
 });
 
 test("a lagging watch delivers late, in order, and a lowered lag lets nothing overtake", async () => {
