@@ -7,7 +7,6 @@ import { type QuotaFigures } from "../../../../../src/accounting/reserve/quota-f
 import { KubeError } from "../../../../../src/kube/kube-client.ts";
 import { type Refused } from "../../../../../src/webhook/decide/decision.ts";
 import { type FloorOwner } from "../../../../../src/webhook/decide/refusals/floor-owner.ts";
-import { recordFailure } from "../../../../../src/webhook/decide/refusals/record-failure.ts";
 import * as unrecorded from "../../../../../src/webhook/decide/refusals/record-refusal.ts";
 import {
   refusalOf,
@@ -277,7 +276,7 @@ test("the advice names the Lease of the cell", () => {
 const admission = { kind: "admitted", need: "record", isRecorded: false, isRepeated: false } as const;
 
 function failureOf(result: ReservationResult): string | undefined {
-  return recordFailure({ kind: "done", result });
+  return unrecorded.recordFailure({ kind: "done", result });
 }
 
 test("a record that was written, or that nobody needs any more, has not failed", () => {
@@ -300,7 +299,7 @@ test("a record that its object cannot take has the word of the object's state", 
 });
 
 test("a record whose write has failed, came too late or found no room has the word of that", () => {
-  assert.equal(recordFailure({ kind: "failed", error: new KubeError("forbidden", "no") }), "forbidden");
-  assert.equal(recordFailure({ kind: "cancelled" }), "Cancelled");
-  assert.equal(recordFailure({ kind: "overloaded" }), "Overloaded");
+  assert.equal(unrecorded.recordFailure({ kind: "failed", error: new KubeError("forbidden", "no") }), "forbidden");
+  assert.equal(unrecorded.recordFailure({ kind: "cancelled" }), "Cancelled");
+  assert.equal(unrecorded.recordFailure({ kind: "overloaded" }), "Overloaded");
 });
