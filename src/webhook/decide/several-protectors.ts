@@ -136,7 +136,7 @@ export class SeveralProtectors {
     }
     if (refusal !== undefined) return refusal;
     // Nothing that these say keeps another from being written, so all at once.
-    const left = opinions.filter(({ blocks, says }) => !blocks || says !== "ask");
+    const left = opinions.filter(({ blocks, says }) => !blocks || says === "offer" || says === "note");
     const answers = await Promise.all(
       left.map(async (opinion) => {
         const answer = await this.#write(opinion, deletion, caller);

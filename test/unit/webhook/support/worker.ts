@@ -2,19 +2,23 @@
 import { KubeError, type KubeClient, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { type Json } from "./objects.ts";
 
+/** What a GET is answered with; undefined = 404. */
+type State = Json | undefined | ((request: KubeRequest) => unknown);
+
 export class FakeWorker implements KubeClient {
   readonly cluster = "worker";
   readonly requests: KubeRequest[] = [];
-  readonly #states: readonly (Json | undefined)[];
+  readonly #states: readonly State[];
 
-  /** Answers each GET with the next state, undefined = 404; the last one stays. */
-  constructor(...states: readonly (Json | undefined)[]) {
+  /** Answers each GET with the next state; the last one stays. */
+  constructor(...states: readonly State[]) {
     this.#states = states;
   }
 
   async request(request: KubeRequest): Promise<unknown> {
     this.requests.push(request);
     const state = this.#states[Math.min(this.requests.length, this.#states.length) - 1];
+    if (typeof state === "function") return state(request);
     if (state !== undefined) return state;
     throw new KubeError("notFound", "GET: 404", { code: 404, status: { message: 'pods "p" not found' } });
   }
@@ -27,6 +31,6 @@ export class FakeWorker implements KubeClient {
 }
 
 /** The webhook's option that has the worker of all cells. */
-export function workerOf(...states: readonly (Json | undefined)[]) {
+export function workerOf(...states: readonly State[]) {
   return { workers: { kind: "single", client: new FakeWorker(...states) } } as const;
 }

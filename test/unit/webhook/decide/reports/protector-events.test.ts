@@ -11,6 +11,8 @@ import { createVirtualClock } from "../../../../support/virtual-clock.ts";
 import { FakeCore } from "../../support/fake-core.ts";
 import { cell, deleteReview, endReview, type Json, pod, protector } from "../../support/objects.ts";
 import { createReplica, settle, world } from "../../support/replica.ts";
+import { type ProtectorID } from "../../../../../src/api/object-key.ts";
+import { RefusedCallers } from "../../../../../src/webhook/decide/reports/refused-callers.ts";
 
 /** A replica whose Events go to an API server of their own, which does as `serve` says. */
 function witnessed(
@@ -202,4 +204,35 @@ test("each PodProtector in shadow has an Event for each operation and caller", a
   const message = recorded[0]?.[3] ?? "";
   assert.match(message, /^Deletions by "alice" would be refused; last: Deletion of pod p in cell "c1": TooFew/);
   assert.match(message, /Must stay 80/);
+});
+
+const web = { id: "core/ns/web" as ProtectorID, uid: "1" };
+
+test("callers are counted by PodProtector, object and reason", () => {
+  const callers = new RefusedCallers(createVirtualClock());
+  callers.refused(web, "TooFewReplicas", "alice");
+  const one = "Refused 1 deletion in 1 s (by alice 1)";
+  assert.equal(callers.refused({ ...web, id: "core/ns/db" as ProtectorID }, "TooFewReplicas", "alice"), one);
+  assert.equal(callers.refused({ ...web, uid: "2" }, "TooFewReplicas", "alice"), one);
+  assert.equal(callers.refused(web, "CellSilent", "alice"), one);
+  assert.equal(callers.refused(web, "TooFewReplicas", "bob"), "Refused 2 deletions in 1 s (by alice 1, bob 1)");
+});
+
+test("counts begin anew when the recorder begins another Event, which is after ten minutes", async () => {
+  const clock = createVirtualClock();
+  const callers = new RefusedCallers(clock);
+  callers.refused(web, "TooFewReplicas", "alice");
+  await clock.advance(600_000);
+  assert.equal(callers.refused(web, "TooFewReplicas", "alice"), "Refused 2 deletions in 600 s (by alice 2)");
+  await clock.advance(1);
+  assert.equal(callers.refused(web, "TooFewReplicas", "alice"), "Refused 1 deletion in 1 s (by alice 1)");
+});
+
+test("of more PodProtectors than the recorder has Events for, those that were refused last are remembered", () => {
+  const callers = new RefusedCallers(createVirtualClock());
+  const refuse = (index: number): string =>
+    callers.refused({ id: `core/ns/${index}` as ProtectorID, uid: "1" }, "TooFewReplicas", "alice");
+  for (let index = 0; index <= 4_096; index += 1) refuse(index);
+  assert.match(refuse(4_096), /^Refused 2 /);
+  assert.match(refuse(0), /^Refused 1 /);
 });
