@@ -10,7 +10,6 @@ import { allowed, type Decision, inShadow, type Refused } from "./decision.ts";
 import { type HeldReviews } from "./held-reviews.ts";
 import { type LostNodes } from "./lost-nodes.ts";
 import { type ProtectorEvents } from "./reports/protector-events.ts";
-import { type ShadowReport } from "./reports/shadow-report.ts";
 import { type Caller, type SeveralProtectors } from "./several-protectors.ts";
 import { type PodCell, type PodCells, withoutCell } from "./subject/pod-cell.ts";
 import { type Subject, type SubjectContext } from "./subject/subject.ts";
@@ -22,7 +21,6 @@ export interface CaseOptions {
   readonly severalProtectors: SeveralProtectors;
   readonly heldReviews: HeldReviews;
   readonly events: ProtectorEvents;
-  readonly shadowReport: ShadowReport;
   readonly lostNodes: LostNodes;
   readonly cells: PodCells;
   /** --webhook-dry-run. */

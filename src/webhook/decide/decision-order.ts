@@ -277,7 +277,7 @@ async function keptOrLetGo(asked: Case, lostNode: string): Promise<Decision> {
  * PodProtectors may come to count the pod.
  */
 async function held(asked: Case): Promise<Decision> {
-  const { severalProtectors, heldReviews, shadowReport, metrics } = asked.options;
+  const { severalProtectors, heldReviews, events, metrics } = asked.options;
   const { deletion, caller, user, unsynced } = asked;
   const judge = async (turn?: number): Promise<Judgement> => {
     if (turn !== undefined) asked.again(turn);
@@ -293,7 +293,7 @@ async function held(asked: Case): Promise<Decision> {
   if (decision.kind === "allowed" && decision.shadowed !== undefined) {
     const { unwritten } = asked;
     if (unwritten !== undefined) metrics.recordFailed(unwritten);
-    if (decision.shadowed.isRepeated !== true) shadowReport.wouldRefuse(decision.shadowed, match.found, deletion, user);
+    if (decision.shadowed.isRepeated !== true) events.wouldRefuse(decision.shadowed, match.found, deletion, user);
   }
   return unsynced === undefined ? decision : notSynced(unsynced);
 }

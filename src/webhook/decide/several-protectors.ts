@@ -19,13 +19,20 @@ import { type Protector } from "../protector/protector.ts";
 import { isCounted, isProtected, needUnder } from "../protector/protector-view.ts";
 import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
-import { type Tombstone } from "../protector/tombstone.ts";
+import { type Tombstone } from "../protector/departure.ts";
 import { allowed, type Allowed, type Audit, type Decision, inShadow, type Refused } from "./decision.ts";
 import { floorOwnerOf } from "./refusals/floor-owner.ts";
 import { holdReasonOf } from "./hold-rule.ts";
-import { coreUnavailable, notInTime, queueFull, vanished } from "./refusals/record-refusal.ts";
+import {
+  coreUnavailable,
+  type LeftOutLabel,
+  leftOutLabels,
+  notInTime,
+  queueFull,
+  recordFailure,
+  vanished,
+} from "./refusals/record-refusal.ts";
 import { joined, refusalOf, type RefusingProtector, type RefusingVerdict } from "./refusals/refusal.ts";
-import { type LeftOutLabel, leftOutLabels, recordFailure } from "./refusals/record-failure.ts";
 import { messageOf } from "../../util/printable.ts";
 
 /** Who asks, and how long that one waits. */
@@ -129,7 +136,7 @@ export class SeveralProtectors {
     }
     if (refusal !== undefined) return refusal;
     // Nothing that these say keeps another from being written, so all at once.
-    const left = opinions.filter(({ blocks, says }) => !blocks || says !== "ask");
+    const left = opinions.filter(({ blocks, says }) => !blocks || says === "offer" || says === "note");
     const answers = await Promise.all(
       left.map(async (opinion) => {
         const answer = await this.#write(opinion, deletion, caller);

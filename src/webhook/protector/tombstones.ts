@@ -9,9 +9,8 @@ import { asKubeError, type KubeError } from "../../kube/kube-client.ts";
 import { type ReadDefinition } from "../../kube/pod-protectors.ts";
 import { type Clock, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { type Core } from "./core.ts";
-import { type Fate, fateOf, type GoneReason, type Marks } from "./departure.ts";
+import { type Fate, fateOf, type GoneReason, type Marks, remadeSettleMs, type Tombstone } from "./departure.ts";
 import { type Protector } from "./protector.ts";
-import { remadeSettleMs, type Tombstone } from "./tombstone.ts";
 
 /** What cannot be read; the label of a metric. */
 export type TombstoneSource = "configmaps" | "customresourcedefinitions";

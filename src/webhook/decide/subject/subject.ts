@@ -15,9 +15,8 @@ import { pods } from "../../../kube/resources.ts";
 import { assertNever } from "../../../util/assert.ts";
 import { type Clock, type MonotonicMs } from "../../../util/clock.ts";
 import { type Refused } from "../decision.ts";
-import { controllerUIDOf } from "./controller-owner.ts";
 import { endsPod, nodeNameOf } from "./disguised-deletion.ts";
-import { parsePod } from "./pod-fields.ts";
+import { controllerUIDOf, parsePod } from "./pod-fields.ts";
 import { type PodReads } from "./pod-reads.ts";
 
 /**

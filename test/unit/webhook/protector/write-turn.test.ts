@@ -4,6 +4,7 @@ import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
 import { type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { WriteTurn } from "../../../../src/webhook/protector/write-turn.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { writeInTurns } from "./replicas-in-turns.ts";
 
 const writeMs = 10;
 /** Four times the time of a write. */
@@ -244,3 +245,5 @@ test("an aggregator that counts before the first own write is no peer", () => {
   turn.watched(version(1002), countedAt("2000"));
   assert.equal(turn.delayMs(), writeMs, "no slot of a peer");
 });
+
+test("2 replicas write one PodProtector in turns: few conflicts, equal shares", () => writeInTurns(2));
