@@ -7,7 +7,6 @@ import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { asKubeError, isKubeError, type KubeClient } from "../../kube/kube-client.ts";
 import { definitionName, readDefinition, type ReadDefinition } from "../../kube/protector-definition.ts";
-import { printable } from "../../util/printable.ts";
 import { onClusters } from "../clusters/open.ts";
 import { coreOptions } from "../clusters/options.ts";
 import {
@@ -15,11 +14,10 @@ import {
   type CommandContext,
   type CommandEnd,
   type CommandOptions,
-  isGiven,
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { wrapped } from "../text/format.ts";
+import { lines } from "../text/format.ts";
 import {
   createDefinition,
   findLeader,
@@ -75,7 +73,7 @@ class Restore {
     this.#site = { core, clock: context.clock, signal: context.signal };
     this.#namespace = namespace;
     this.#file = valueOf(options, "file") ?? "podprotectors.json";
-    this.#isDryRun = isGiven(options, "dry-run");
+    this.#isDryRun = options.has("dry-run");
   }
 
   /** Throws KubeError. */
@@ -169,7 +167,7 @@ class Restore {
   }
 
   #tell(line: string): void {
-    this.#context.write(`${wrapped(printable(line), this.#context.terminal.columns).join("\n")}\n`);
+    this.#context.write(lines(line, this.#context.terminal.columns));
   }
 }
 

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 import { cac } from "cac";
-import { isGiven, valueOf } from "../../../src/commands/command.ts";
+import { valueOf } from "../../../src/commands/command.ts";
 import { parseOptions, partsOf } from "../../../src/commands/options.ts";
 import { Problem } from "../../../src/config/reading/problem.ts";
 import { encodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches/latches.ts";
@@ -137,7 +137,7 @@ test("values are taken as they were written, in any spelling, among arguments", 
   assert.deepEqual(parsed.args, ["a", "b"]);
   assert.equal(valueOf(parsed.options, "namespace"), "007");
   assert.deepEqual(parsed.options.get("core"), ["x=1", "1e3"]);
-  assert.deepEqual([isGiven(parsed.options, "watch"), isGiven(parsed.options, "all")], [true, false]);
+  assert.deepEqual([parsed.options.has("watch"), parsed.options.has("all")], [true, false]);
   assert.equal(valueOf(parsed.options, "kubeconfig"), undefined);
 });
 

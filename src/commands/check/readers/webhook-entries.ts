@@ -2,7 +2,7 @@
 import { asList, asObject, fieldsOf, type Json } from "../../../api/json.ts";
 import { apiGroup } from "../../../api/v1alpha1/names.ts";
 import { type KubeClient, type Resource } from "../../../kube/kube-client.ts";
-import { listAll } from "../../../kube/watch/index.ts";
+import { listed } from "../../clusters/reading.ts";
 import { type EntryFacts } from "../facts.ts";
 
 export const webhookConfigurations: Resource = {
@@ -19,23 +19,13 @@ const secondaryConditions: ReadonlySet<unknown> = new Set(["by-the-scheduler", "
 
 /** Throws KubeError. */
 export async function listEntries(worker: KubeClient, signal: AbortSignal): Promise<readonly EntryFacts[]> {
-  const found: EntryFacts[] = [];
-  await listAll(
-    worker,
-    { resource: webhookConfigurations },
-    (raw) => {
-      const { metadata, webhooks } = fieldsOf(raw);
-      const { name } = fieldsOf(metadata);
-      if (!isOurConfiguration(fieldsOf(raw))) return;
-      found.push(
-        ...asList(webhooks)
-          .map(fieldsOf)
-          .map((entry) => entryFacts(String(name), entry)),
-      );
-    },
-    { signal },
-  );
-  return found;
+  const decode = (raw: unknown): readonly EntryFacts[] | undefined => {
+    const { metadata, webhooks } = fieldsOf(raw);
+    const { name } = fieldsOf(metadata);
+    if (!isOurConfiguration(fieldsOf(raw))) return undefined;
+    return asList(webhooks).map((entry) => entryFacts(String(name), fieldsOf(entry)));
+  };
+  return (await listed(worker, { resource: webhookConfigurations }, decode, { signal })).flat();
 }
 
 /** Our names of entries end with our domain; whoever has renamed them has kept the label, or points to our Service. */
