@@ -2,7 +2,7 @@
 import { asList, asObject, fieldsOf, type Json } from "../../../api/json.ts";
 import { apiGroup } from "../../../api/v1alpha1/names.ts";
 import { type KubeClient, type Resource } from "../../../kube/kube-client.ts";
-import { listed } from "../../clusters/reading.ts";
+import { listAll } from "../../../kube/watch/index.ts";
 import { type EntryFacts } from "../facts.ts";
 
 export const webhookConfigurations: Resource = {
@@ -19,13 +19,23 @@ const secondaryConditions: ReadonlySet<unknown> = new Set(["by-the-scheduler", "
 
 /** Throws KubeError. */
 export async function listEntries(worker: KubeClient, signal: AbortSignal): Promise<readonly EntryFacts[]> {
-  const decode = (raw: unknown): readonly EntryFacts[] | undefined => {
-    const { metadata, webhooks } = fieldsOf(raw);
-    const { name } = fieldsOf(metadata);
-    if (!isOurConfiguration(fieldsOf(raw))) return undefined;
-    return asList(webhooks).map((entry) => entryFacts(String(name), fieldsOf(entry)));
-  };
-  return (await listed(worker, { resource: webhookConfigurations }, decode, { signal })).flat();
+  const found: EntryFacts[] = [];
+  await listAll(
+    worker,
+    { resource: webhookConfigurations },
+    (raw) => {
+      const { metadata, webhooks } = fieldsOf(raw);
+      const { name } = fieldsOf(metadata);
+      if (!isOurConfiguration(fieldsOf(raw))) return;
+      found.push(
+        ...asList(webhooks)
+          .map(fieldsOf)
+          .map((entry) => entryFacts(String(name), entry)),
+      );
+    },
+    { signal },
+  );
+  return found;
 }
 
 /** Our names of entries end with our domain; whoever has renamed them has kept the label, or points to our Service. */
