@@ -7,6 +7,7 @@ import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { asKubeError, isKubeError, type KubeClient } from "../../kube/kube-client.ts";
 import { definitionName, readDefinition, type ReadDefinition } from "../../kube/protector-definition.ts";
+import { printable } from "../../util/printable.ts";
 import { onClusters } from "../clusters/open.ts";
 import { coreOptions } from "../clusters/options.ts";
 import {
@@ -17,7 +18,7 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { lines } from "../text/format.ts";
+import { wrapped } from "../text/format.ts";
 import {
   createDefinition,
   findLeader,
@@ -167,7 +168,7 @@ class Restore {
   }
 
   #tell(line: string): void {
-    this.#context.write(lines(line, this.#context.terminal.columns));
+    this.#context.write(`${wrapped(printable(line), this.#context.terminal.columns).join("\n")}\n`);
   }
 }
 
