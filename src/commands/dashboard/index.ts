@@ -13,14 +13,7 @@ import { StartError } from "../../lifecycle/component.ts";
 import { secretHex } from "../../util/rng.ts";
 import { onClusters, type OpenClusters } from "../clusters/open.ts";
 import { coreOptions, invalid, namespaceOption, workerOption } from "../clusters/options.ts";
-import {
-  type Command,
-  type CommandContext,
-  type CommandEnd,
-  type CommandOptions,
-  isGiven,
-  valueOf,
-} from "../command.ts";
+import { type Command, type CommandContext, type CommandEnd, type CommandOptions, valueOf } from "../command.ts";
 
 /** 128 bits. */
 const tokenDigits = 32;
@@ -68,7 +61,7 @@ async function served(
   const settings = { cores, namespace, leaseNamespace, port, token, code, clock, rng, explain };
   const running = await startDashboard(settings);
   write(`The dashboard is at\n\n  ${running.url}\n\nIt shows what your kubeconfig may read. Ctrl-C ends it.\n`);
-  const problem = isGiven(options, "open") ? await openBrowser(running.openURL) : undefined;
+  const problem = options.has("open") ? await openBrowser(running.openURL) : undefined;
   if (problem !== undefined) complain(problem);
   await whenAborted(signal);
   await running.close();

@@ -11,7 +11,7 @@ import { parseTime } from "../../api/micro-time.ts";
 import { objectKey, type ObjectKey } from "../../api/object-key.ts";
 import { type GeneratorState, isLetGo } from "../../kube/generator-state.ts";
 import { type KubeClient, type Resource } from "../../kube/kube-client.ts";
-import { listAll } from "../../kube/watch/index.ts";
+import { listed } from "../clusters/reading.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 
 export const events: Resource = { group: "", version: "v1", resource: "events" };
@@ -56,24 +56,15 @@ const noRefusals: ReadonlySet<string> = new Set([
 ]);
 
 /** All Events on PodProtectors. Throws KubeError. */
-export async function listProtectorEvents(
+export function listProtectorEvents(
   client: KubeClient,
   namespace: string | undefined,
   signal: AbortSignal,
   name?: string,
 ): Promise<readonly ProtectorEvent[]> {
-  const found: ProtectorEvent[] = [];
   const ofName = name === undefined ? "" : `,involvedObject.name=${name}`;
-  await listAll(
-    client,
-    { resource: events, namespace, fieldSelector: `involvedObject.kind=PodProtector${ofName}` },
-    (raw) => {
-      const event = readEvent(raw);
-      if (event !== undefined) found.push(event);
-    },
-    { signal },
-  );
-  return found;
+  const fieldSelector = `involvedObject.kind=PodProtector${ofName}`;
+  return listed(client, { resource: events, namespace, fieldSelector }, readEvent, { signal });
 }
 
 /** Refusals by PodProtector; those in shadow refuse nothing, so they are not among them. */

@@ -6,7 +6,7 @@
  */
 import { fieldsOf } from "../../api/json.ts";
 import { type KubeClient, type Resource } from "../../kube/kube-client.ts";
-import { listAll } from "../../kube/watch/index.ts";
+import { listed } from "../clusters/reading.ts";
 import { type FleetCells } from "./cells.ts";
 
 export const deployments: Resource = { group: "apps", version: "v1", resource: "deployments" };
@@ -34,32 +34,21 @@ export async function listReplicas(
 }
 
 /** The same, with what `read` makes of each; `raw` is the Deployment. Throws KubeError. */
-export async function listDeployments<T>(
+export function listDeployments<T>(
   client: KubeClient,
   { namespace, signal }: { readonly namespace: string; readonly signal: AbortSignal },
   read: (replicas: ReadyReplicas, raw: unknown) => T,
 ): Promise<readonly T[]> {
-  const found: T[] = [];
-  await listAll(
-    client,
-    { resource: deployments, namespace, labelSelector },
-    (raw) => {
-      const { metadata, spec, status } = fieldsOf(raw);
-      const { name, labels } = fieldsOf(metadata);
-      const component = fieldsOf(labels)[componentLabel];
-      if (typeof name !== "string" || typeof component !== "string") return;
-      const [wanted, ready] = [fieldsOf(spec)["replicas"], fieldsOf(status)["readyReplicas"]];
-      const replicas = {
-        name,
-        component,
-        ready: typeof ready === "number" ? ready : 0,
-        wanted: typeof wanted === "number" ? wanted : 1,
-      };
-      found.push(read(replicas, raw));
-    },
-    { signal },
-  );
-  return found;
+  const decode = (raw: unknown): T | undefined => {
+    const { metadata, spec, status } = fieldsOf(raw);
+    const { name, labels } = fieldsOf(metadata);
+    const component = fieldsOf(labels)[componentLabel];
+    if (typeof name !== "string" || typeof component !== "string") return undefined;
+    const [wanted, ready] = [fieldsOf(spec)["replicas"], fieldsOf(status)["readyReplicas"]];
+    const [readyCount, wantedCount] = [typeof ready === "number" ? ready : 0, typeof wanted === "number" ? wanted : 1];
+    return read({ name, component, ready: readyCount, wanted: wantedCount }, raw);
+  };
+  return listed(client, { resource: deployments, namespace, labelSelector }, decode, { signal });
 }
 
 /** Cells that are named in one line. */

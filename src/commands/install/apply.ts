@@ -5,7 +5,7 @@
 import { asObject, fieldsOf, type Json } from "../../api/json.ts";
 import { isKubeError, type KubeClient, type Resource, resourcePath } from "../../kube/kube-client.ts";
 import { type Clock } from "../../util/clock.ts";
-import { type Access, type Reading, reading } from "../clusters/reading.ts";
+import { type Access, type Reading, reading, readingOne } from "../clusters/reading.ts";
 import { waitEstablished } from "../restore/restored-definition.ts";
 
 /** A cluster that gets something. */
@@ -63,11 +63,7 @@ async function applyOnce(site: Site, wanted: Json): Promise<Reading<State>> {
 
 /** The object as it is stored; undefined = it is not there. Rejects only for programmer errors. */
 export async function readObject({ client, signal }: Site, named: Json): Promise<Reading<Json | undefined>> {
-  const at = placeOf(named);
-  const access: Access = { cluster: client.cluster, verb: "get", ...at, ...manager };
-  const read = await reading(access, () =>
-    client.request({ method: "GET", path: resourcePath(at.resource, at), signal }),
-  );
+  const read = await readingOne(client, { ...placeOf(named), ...manager }, signal);
   if (read.ok) return { ok: true, value: fieldsOf(read.value) };
   return read.error.kind === "notFound" ? { ok: true, value: undefined } : read;
 }

@@ -14,8 +14,7 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { jsonText, shellWord } from "../text/format.ts";
-import { lines } from "../uninstall/report.ts";
+import { jsonText, lines, shellWord } from "../text/format.ts";
 import { type Planned, type Site, type Step } from "./apply.ts";
 import { readAddress } from "./hand-over.ts";
 import { type InstallOptions, installOptions, parts, readInstallOptions } from "./options.ts";

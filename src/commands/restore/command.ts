@@ -15,7 +15,6 @@ import {
   type CommandContext,
   type CommandEnd,
   type CommandOptions,
-  isGiven,
   valueOf,
   wrongUsage,
 } from "../command.ts";
@@ -75,7 +74,7 @@ class Restore {
     this.#site = { core, clock: context.clock, signal: context.signal };
     this.#namespace = namespace;
     this.#file = valueOf(options, "file") ?? "podprotectors.json";
-    this.#isDryRun = isGiven(options, "dry-run");
+    this.#isDryRun = options.has("dry-run");
   }
 
   /** Throws KubeError. */

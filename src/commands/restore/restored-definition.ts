@@ -7,8 +7,8 @@ import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
 import { definitionName, readDefinition } from "../../kube/pod-protectors.ts";
 import { customResourceDefinitions, podProtectors } from "../../kube/resources.ts";
-import { listAll } from "../../kube/watch/index.ts";
 import { type Clock, later, sleep } from "../../util/clock.ts";
+import { listed } from "../clusters/reading.ts";
 import { ownDefinition } from "../carried/definition.ts";
 import { isAway } from "../check/findings/generator.ts";
 import { readLease } from "../check/readers/leases.ts";
@@ -26,10 +26,8 @@ const pollMs = 500;
 const atOnce = 8;
 
 /** All objects as they are, valid or not. Throws KubeError. */
-export async function listRaw({ core, signal }: RestoreSite): Promise<readonly Json[]> {
-  const items: Json[] = [];
-  await listAll(core, { resource: podProtectors }, (raw) => void items.push(fieldsOf(raw)), { signal, pageSize: 250 });
-  return items;
+export function listRaw({ core, signal }: RestoreSite): Promise<readonly Json[]> {
+  return listed(core, { resource: podProtectors }, fieldsOf, { signal, pageSize: 250 });
 }
 
 /** Takes the finalizers off all `items`, which are terminating. Throws KubeError. */

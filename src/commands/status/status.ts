@@ -3,7 +3,7 @@ import { formatWholeSeconds } from "../../api/micro-time.ts";
 import { sleep } from "../../util/clock.ts";
 import { coreOptions, namespaceOption, outputOption, type OutputFormat } from "../clusters/options.ts";
 import { onClusters, type OpenClusters } from "../clusters/open.ts";
-import { type Command, type CommandContext, type CommandEnd, isGiven, type Terminal } from "../command.ts";
+import { type Command, type CommandContext, type CommandEnd, type Terminal } from "../command.ts";
 import { type CoreLook, looksAt } from "../fleet/look.ts";
 import { jsonText } from "../text/format.ts";
 import { statusJson } from "./json.ts";
@@ -27,7 +27,7 @@ export const status: Command = {
   examples: ["status", "status -n shop --watch", "status --core east=ctx-1 --core west=ctx-2"],
 
   run(context, options) {
-    const shown = { showsAll: isGiven(options, "all"), isWatch: isGiven(options, "watch") };
+    const shown = { showsAll: options.has("all"), isWatch: options.has("watch") };
     return onClusters({ context, options }, (clusters, output) => looked(context, clusters, { ...shown, output }));
   },
 };

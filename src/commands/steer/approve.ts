@@ -15,13 +15,12 @@ import {
   type CommandContext,
   type CommandEnd,
   type CommandOptions,
-  isGiven,
   valueOf,
   wrongUsage,
 } from "../command.ts";
 import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
-import { ageText, jsonText, shellWord, wrapped } from "../text/format.ts";
+import { ageText, jsonText, lines, shellWord } from "../text/format.ts";
 import { carryOut, type Change, dryRunOption, patchOf } from "./change.ts";
 import { undo } from "./undo.ts";
 import { readUntil } from "./values.ts";
@@ -52,7 +51,7 @@ export const approve: Command = {
     const isBoth = workload !== undefined && cause !== undefined;
     const problem = isBoth ? "approve: either a cause or --undo, not both" : undefined;
     return onClusters({ context, options, problem }, async (clusters, output) => {
-      if (workload !== undefined) return undo(context, clusters, workload, isGiven(options, "dry-run"));
+      if (workload !== undefined) return undo(context, clusters, workload, options.has("dry-run"));
       const looks = await toldLooksAt(clusters, clusters.choice.namespace, context);
       if (typeof cause !== "string") return listed(context, looks, output === "json");
       return approved(context, options, { cause, looks, clusters });
@@ -86,10 +85,9 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
     for (const { cause, since } of held.held) {
       const ofCause = heldBy(look, cause);
       const head = `${title}${cause}: ${ofCause.length} changes held for ${ageText((at - since) / 1000)}`;
-      write(`${wrapped(printable(head), terminal.columns, "  ").join("\n")}\n`);
+      write(lines(head, terminal.columns, "  "));
       for (const { namespace, name, protector } of ofCause.slice(0, namedMax)) {
-        const line = `  ${namespace}/${name}: ${messageOf(protector)}`;
-        write(`${wrapped(printable(line), terminal.columns, "    ").join("\n")}\n`);
+        write(lines(`  ${namespace}/${name}: ${messageOf(protector)}`, terminal.columns, "    "));
       }
       if (ofCause.length > namedMax) write(`  and ${ofCause.length - namedMax} more\n`);
       write(`  to let them pass: ${program} approve ${shellWord(printable(cause))} --reason WHY\n`);

@@ -5,18 +5,16 @@ import { Problem } from "../../config/reading/problem.ts";
 import { cellIDProblem } from "../../config/types/address.ts";
 import { nearest } from "../../config/types/nearest.ts";
 import { quote } from "../../config/types/value-type.ts";
-import { resourcePath } from "../../kube/kube-client.ts";
 import { leases, namespaces } from "../../kube/resources.ts";
 import { assertNever } from "../../util/assert.ts";
 import { onClusters, type OpenClusters } from "../clusters/open.ts";
 import { coreOptions, invalid, outputOption, workerOption } from "../clusters/options.ts";
-import { reading } from "../clusters/reading.ts";
+import { readingOne } from "../clusters/reading.ts";
 import {
   type Command,
   type CommandContext,
   type CommandEnd,
   type CommandOptions,
-  isGiven,
   valueOf,
   wrongUsage,
 } from "../command.ts";
@@ -103,7 +101,7 @@ async function steered(context: CommandContext, options: CommandOptions, asked: 
   if (known.length === 0) return { exitCode: 1, problem: unknownCell(cellID, looks) };
   const value = await valueFor(context, options, asked);
   if (value instanceof Problem) return wrongUsage(value.message);
-  const isUndo = isGiven(options, "undo");
+  const isUndo = options.has("undo");
   const changes: Change[] = [];
   for (const { look, line } of known) {
     const change = changeOf(action, line, isUndo ? null : value, look, clusters);
@@ -132,7 +130,7 @@ async function valueFor(
   options: CommandOptions,
   { action, cellID, clusters }: Asked,
 ): Promise<string | Problem> {
-  if (isGiven(options, "undo")) return "";
+  if (options.has("undo")) return "";
   switch (action) {
     case "keep": {
       const until = readUntil(options, clock.epochMicros(), keepMax);
@@ -150,9 +148,7 @@ async function valueFor(
         return new Problem(`cells adopt: by which cluster? Say --worker ${cellID}=CONTEXT, or --cluster UID`);
       }
       const name = "kube-system";
-      const access = { cluster: worker.cluster, verb: "get", resource: namespaces, name, role: "view" } as const;
-      const path = resourcePath(namespaces, { name });
-      const read = await reading(access, () => worker.request({ method: "GET", path, signal }));
+      const read = await readingOne(worker, { resource: namespaces, name, role: "view" }, signal);
       if (!read.ok) return new Problem(read.problem);
       return String(fieldsOf(fieldsOf(read.value)["metadata"])["uid"]);
     }

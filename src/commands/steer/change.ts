@@ -4,10 +4,9 @@
  */
 import { type Json } from "../../api/json.ts";
 import { type KubeClient, type KubeRequest, type Resource, resourcePath } from "../../kube/kube-client.ts";
-import { printable } from "../../util/printable.ts";
 import { type Access, reading } from "../clusters/reading.ts";
-import { type CommandContext, type CommandEnd, type CommandOption, type CommandOptions, isGiven } from "../command.ts";
-import { jsonText, wrapped } from "../text/format.ts";
+import { type CommandContext, type CommandEnd, type CommandOption, type CommandOptions } from "../command.ts";
+import { jsonText, lines } from "../text/format.ts";
 
 export interface Change {
   readonly client: KubeClient;
@@ -54,10 +53,10 @@ export async function carryOut(
   { after }: ChangeNotes,
 ): Promise<CommandEnd> {
   const { write, signal, terminal } = context;
-  const isDryRun = isGiven(options, "dry-run");
+  const isDryRun = options.has("dry-run");
   const isJson = options.get("output")?.at(-1) === "json";
   const say = (text: string): void => {
-    if (!isJson) write(`${wrapped(printable(text), terminal.columns, "  ").join("\n")}\n`);
+    if (!isJson) write(lines(text, terminal.columns, "  "));
   };
   for (const { client, access, what, request } of changes) {
     say(`${client.cluster}: ${what}${isDryRun ? " (dry run)" : ""}`);

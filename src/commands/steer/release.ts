@@ -10,20 +10,12 @@ import { quote } from "../../config/types/value-type.ts";
 import { byHandKeyOf, configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { podProtectors } from "../../kube/resources.ts";
-import { printable } from "../../util/printable.ts";
 import { onClusters, type OpenClusters } from "../clusters/open.ts";
 import { coreOptions, namespaceOption, outputOption } from "../clusters/options.ts";
-import {
-  type Command,
-  type CommandContext,
-  type CommandEnd,
-  type CommandOptions,
-  isGiven,
-  valueOf,
-} from "../command.ts";
+import { type Command, type CommandContext, type CommandEnd, type CommandOptions, valueOf } from "../command.ts";
 import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
-import { ageText, jsonText, shellWord, wrapped } from "../text/format.ts";
+import { ageText, jsonText, lines, shellWord } from "../text/format.ts";
 import { carryOut, type Change, creationOf, dryRunOption, patchOf } from "./change.ts";
 import { isUID } from "./values.ts";
 
@@ -67,7 +59,7 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
     write(jsonText({ cores: looks.map(listedJson) }));
     return { exitCode };
   }
-  const say = (text: string): void => write(`${wrapped(printable(text), terminal.columns, "  ").join("\n")}\n`);
+  const say = (text: string): void => write(lines(text, terminal.columns, "  "));
   for (const look of looks) {
     const { core, tombstones, held, at } = look;
     for (const { namespace, name } of dangling(look)) {
@@ -101,9 +93,9 @@ interface Asked {
 }
 
 async function released(context: CommandContext, options: CommandOptions, asked: Asked): Promise<CommandEnd> {
-  const change = isGiven(options, "undo") ? undone(asked) : isUID(asked.name) ? byUID(asked) : byName(asked);
+  const change = options.has("undo") ? undone(asked) : isUID(asked.name) ? byUID(asked) : byName(asked);
   if (change instanceof Problem) return { exitCode: 1, problem: change.message };
-  const after = isGiven(options, "undo")
+  const after = options.has("undo")
     ? []
     : ["The generator and the webhooks look every 15 s. Then the deletions of its pods need no quota any more."];
   return carryOut(context, options, [change], { after });

@@ -1,7 +1,6 @@
 /** How text is written for people and programs: broken into lines, coloured, ages, JSON, words for a shell. */
+import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
-
-/** Breaks text into lines. */
 
 /**
  * Lines of at most `width` characters, broken at blanks; the first keeps its own indent, the later ones get `indent`.
@@ -22,6 +21,11 @@ export function wrapped(text: string, width: number, indent = ""): readonly stri
     }
   }
   return [...lines, line];
+}
+
+/** The same of text that may hold anything, as lines to be written. */
+export function lines(text: string, columns: number, indent = ""): string {
+  return `${wrapped(printable(text), columns, indent).join("\n")}\n`;
 }
 
 function lengthOf(text: string): number {

@@ -12,14 +12,13 @@ import {
   type CommandContext,
   type CommandEnd,
   type CommandOptions,
-  isGiven,
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { jsonText, shellWord } from "../text/format.ts";
+import { jsonText, lines, shellWord } from "../text/format.ts";
 import { type Reason, reasonsAgainst, type Workers } from "./asking-clusters.ts";
 import { clear, type Cleared } from "./clear.ts";
-import { isEmpty, lines, planJson, type PlannedStep, planText } from "./report.ts";
+import { isEmpty, planJson, type PlannedStep, planText } from "./report.ts";
 import { type Part, parts, stepsOf } from "./steps.ts";
 import { type Site } from "./target.ts";
 
@@ -94,9 +93,9 @@ class Uninstall {
     this.#workers = clusters.workers;
     this.#cell = part === "worker" ? valueOf(options, "worker")?.replace(/=.*$/, "") : undefined;
     this.#isJson = output === "json";
-    this.#isDryRun = isGiven(options, "dry-run");
-    this.#isConfirmed = isGiven(options, "yes");
-    this.#isForced = isGiven(options, "force");
+    this.#isDryRun = options.has("dry-run");
+    this.#isConfirmed = options.has("yes");
+    this.#isForced = options.has("force");
   }
 
   async run(): Promise<CommandEnd> {

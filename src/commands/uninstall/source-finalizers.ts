@@ -7,9 +7,8 @@ import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { apiGroup, finalizer } from "../../api/v1alpha1/names.ts";
 import { type Resource } from "../../kube/kube-client.ts";
 import { customResourceDefinitions } from "../../kube/resources.ts";
-import { listAll } from "../../kube/watch/index.ts";
 import { sourceKinds } from "../../sources/index.ts";
-import { reading } from "../clusters/reading.ts";
+import { listed, reading } from "../clusters/reading.ts";
 import { find, type Found, type Kind, type Obstacle, type Site, together } from "./target.ts";
 
 /** Those of all kinds. Rejects only for programmer errors. */
@@ -49,20 +48,12 @@ export async function readCustomKinds(
   { client, cluster, signal }: Site,
   { mustScale }: { readonly mustScale: boolean },
 ): Promise<CustomKinds> {
-  const kinds: Kind[] = [];
   const resource = customResourceDefinitions;
+  const decode = (raw: unknown): Kind | undefined => servedKind(fieldsOf(raw), mustScale);
   const read = await reading({ cluster, verb: "list", resource, role: "cluster-admin" }, () =>
-    listAll(
-      client,
-      { resource },
-      (raw) => {
-        const kind = servedKind(fieldsOf(raw), mustScale);
-        if (kind !== undefined && kind.resource.group !== apiGroup) kinds.push(kind);
-      },
-      { signal, pageSize },
-    ),
+    listed(client, { resource }, decode, { signal, pageSize }),
   );
-  if (read.ok) return { kinds, obstacles: [] };
+  if (read.ok) return { kinds: read.value.filter((kind) => kind.resource.group !== apiGroup), obstacles: [] };
   return { kinds: [], obstacles: [{ isFinal: read.isForbidden, problem: read.problem }] };
 }
 

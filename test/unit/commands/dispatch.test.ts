@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { isGiven, valueOf } from "../../../src/commands/command.ts";
+import { cac } from "cac";
+import { valueOf } from "../../../src/commands/command.ts";
 import { parseOptions, partsOf } from "../../../src/commands/options.ts";
 import { Problem } from "../../../src/config/reading/problem.ts";
 import { encodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches.ts";
@@ -136,7 +137,7 @@ test("values are taken as they were written, in any spelling, among arguments", 
   assert.deepEqual(parsed.args, ["a", "b"]);
   assert.equal(valueOf(parsed.options, "namespace"), "007");
   assert.deepEqual(parsed.options.get("core"), ["x=1", "1e3"]);
-  assert.deepEqual([isGiven(parsed.options, "watch"), isGiven(parsed.options, "all")], [true, false]);
+  assert.deepEqual([parsed.options.has("watch"), parsed.options.has("all")], [true, false]);
   assert.equal(valueOf(parsed.options, "kubeconfig"), undefined);
 });
 
@@ -236,4 +237,22 @@ test("a call that the program does not take would be found", async () => {
   const [call = []] = callsIn("$ podseidon status --al -n 'a b' # why\n");
   assert.deepEqual(call, ["status", "--al", "-n", "a b"]);
   assert.equal((await (await createFleet()).run(...call, "--help")).exitCode, 2);
+});
+
+test("cac does not give the values of options as they were written, so it does not parse them", () => {
+  const parsed = (...argv: readonly string[]): unknown => {
+    const cli = cac("podseidon");
+    const command = cli.command("status", "").option("-n, --namespace <name>", "").option("--core <context>", "");
+    command.option("--watch", "").action(() => {});
+    const { args, options } = cli.parse(["node", "podseidon", "status", ...argv], { run: false });
+    const { "--": _rest, ...named } = options;
+    return [...args, named];
+  };
+  assert.deepEqual(parsed("-n", "007"), [{ n: 7, namespace: 7 }]);
+  assert.deepEqual(parsed("--core=1e3"), [{ core: 1000 }]);
+  assert.deepEqual(parsed("-nso"), [{ n: true, s: true, o: true, namespace: true }]);
+  assert.deepEqual([parsed("--core="), parsed("--core=", "x")], [[{ core: true }], [{ core: "x" }]]);
+  assert.deepEqual(parsed("-n", "a", "--namespace=b"), [{ n: "a", namespace: "a" }]);
+  assert.deepEqual(parsed("--watch=yes"), ["yes", { watch: true }]);
+  assert.deepEqual(parsed("--no-watch", "--core.a=b"), [{ watch: false, core: { a: "b" } }]);
 });

@@ -1,9 +1,9 @@
 /** `podseidon simulate drain NODE... --cell CELL`. */
 import { Problem } from "../../../config/reading/problem.ts";
 import { quote } from "../../../config/types/value-type.ts";
-import { isKubeError, type Resource, resourcePath } from "../../../kube/kube-client.ts";
+import { isKubeError, type Resource } from "../../../kube/kube-client.ts";
 import { type OpenClusters } from "../../clusters/open.ts";
-import { reading } from "../../clusters/reading.ts";
+import { readingOne } from "../../clusters/reading.ts";
 import { type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../../command.ts";
 import { planDrain } from "../drain-plan.ts";
 import { readBudgets, readGuards, readPods, type Simulation, type Worker, workerOf } from "../reads.ts";
@@ -50,9 +50,7 @@ async function absenceOf(
   { client, cell }: Worker,
   { signal }: CommandContext,
 ): Promise<string | undefined> {
-  const path = resourcePath(nodeResource, { name });
-  const access = { cluster: client.cluster, verb: "get", resource: nodeResource, name } as const;
-  const read = await reading(access, () => client.request({ method: "GET", path, signal }));
+  const read = await readingOne(client, { resource: nodeResource, name }, signal);
   if (read.ok || read.isForbidden) return undefined;
   return isKubeError(read.error, "notFound") ? `cell ${cell} has no node ${quote(name)}` : read.problem;
 }

@@ -12,6 +12,7 @@ import { generatorStateName } from "../../../../../src/kube/generator-state.ts";
 import { builtInResources, type JsonObject } from "../../../../double/index.ts";
 import { createFleet, createProtector, type Fleet, forbid, systemNamespace } from "../../support/fleet.ts";
 import { createPod } from "../pods-on-double.ts";
+import { shown } from "../../support/golden.ts";
 
 const { configMaps, deployments, namespaces } = builtInResources;
 
@@ -52,31 +53,17 @@ async function latch({ core }: Fleet, cause: string): Promise<void> {
 
 const simulate = ["simulate", "delete", "deployment", "web", "-n", "shop"];
 
-test("the steps of the deletion are told, and which of them are known", async () => {
+test("the steps of the deletion are told, and which of them are known", async (t) => {
   const fleet = await fleetOf();
   await createProtector(fleet.core, "all", { minAvailable: 1, labels: { app: "web" } });
-  const { exitCode, stdout, stderr } = await fleet.run(...simulate);
-  assert.deepEqual([exitCode, stderr], [0, []]);
-  assert.match(stdout, /^1\. known {5}The API server accepts the deletion of Deployment shop\/web/);
-  assert.match(stdout, /releases core\/shop\/deployment-web,\s+and/);
-  assert.match(stdout, /the cause namespace\/shop/);
-  assert.match(stdout, /all 4 available pods \(a 3,\s+b 1\)/);
-  assert.match(stdout, /go on keeping them:\s+core\/shop\/all\.$/m);
-  assert.deepEqual(
-    stdout.split("\n").filter((line) => line.length > 80),
-    [],
-  );
+  await shown(t, fleet, ...simulate);
   assert.deepEqual(fleet.core.client.writes, []);
 });
 
-test("changes that are held now keep its floor, and that is exit code 1", async () => {
+test("changes that are held now keep its floor, and that is exit code 1", async (t) => {
   const fleet = await fleetOf();
   await latch(fleet, "namespace/shop");
-  const { exitCode, stdout } = await fleet.run(...simulate, "-o", "json");
-  assert.equal(exitCode, 1);
-  const document = JSON.parse(stdout);
-  assert.equal(document.isHeld, true);
-  assert.deepEqual(document.heldCauses, ["namespace/shop"]);
+  await shown(t, fleet, ...simulate, "-o", "json");
 });
 
 test("of a Deployment with an owner the cause is the owner's kind", async () => {
@@ -92,29 +79,24 @@ test("of a Deployment with an owner the cause is the owner's kind", async () => 
   assert.equal(await causeOf(owner("v1"), owner("example.com/v1", true)), "owner/Shop.example.com");
 });
 
-test("the label of the namespace that nothing is held is looked at", async () => {
+test("the label of the namespace that nothing is held is looked at", async (t) => {
   const fleet = await fleetOf();
   await latch(fleet, "core");
   const body = { metadata: { labels: { [podseidonLabels.massChanges]: "allow" } } };
   await fleet.core.engine.patch(namespaces, undefined, "shop", { contentType: "application/merge-patch+json", body });
-  assert.equal((await fleet.run(...simulate)).exitCode, 0);
+  await shown(t, fleet, ...simulate);
 });
 
-test("what may not be read is said, and the rest is told all the same", async () => {
+test("what may not be read is said, and the rest is told all the same", async (t) => {
   const fleet = await fleetOf();
   forbid(fleet.core, /configmaps|\/namespaces\/shop$/);
-  const { exitCode, stdout, stderr } = await fleet.run(...simulate);
-  assert.equal(exitCode, 0);
-  assert.equal(stderr.length, 2);
-  assert.match(stdout, /could not be\s+read/);
+  await shown(t, fleet, ...simulate);
 });
 
-test("a Deployment that is not there, and several cores, are refused", async () => {
+test("a Deployment that is not there, and several cores, are refused", async (t) => {
   const fleet = await fleetOf();
-  const absent = await fleet.run("simulate", "delete", "deployment", "db", "-n", "shop");
-  assert.deepEqual([absent.exitCode, absent.problem], [1, "core has no Deployment shop/db"]);
-  const several = await fleet.run(...simulate, "--core=a=core", "--core=b=core");
-  assert.equal(several.exitCode, 2);
+  await shown(t, fleet, "simulate", "delete", "deployment", "db", "-n", "shop");
+  await shown(t, fleet, ...simulate, "--core=a=core", "--core=b=core");
 });
 
 async function fleetOfOfDeleteNamespace(): Promise<Fleet> {
@@ -136,45 +118,19 @@ async function fleetOfOfDeleteNamespace(): Promise<Fleet> {
 
 const deleteNamespace = ["simulate", "delete", "namespace", "shop"];
 
-test("in one cell alone, the pods that must stay keep the namespace", async () => {
+test("in one cell alone, the pods that must stay keep the namespace", async (t) => {
   const fleet = await fleetOfOfDeleteNamespace();
-  const { exitCode, stdout } = await fleet.run(...deleteNamespace, "--worker=w1=worker");
-  assert.equal(exitCode, 1);
-  assert.match(stdout, /^1\. known {5}Pods of cell w1 in namespace shop: 3\. If their deletions were all/);
-  assert.match(stdout, /1 would be admitted and 2 refused\./);
-  assert.match(stdout, /^3\. expected {2}PodProtectors with a floor here: 1 of workloads, 1 made by hand\./m);
-  assert.match(stdout, /^4\. expected {2}If the namespace is deleted in this cell only, they stay in force/m);
-  assert.match(stdout, /^ {2}keeps shop\/web-2, shop\/web-3$/m);
-  assert.deepEqual(
-    stdout.split("\n").filter((line) => line.length > 80),
-    [],
-  );
+  await shown(t, fleet, ...deleteNamespace, "--worker=w1=worker");
 });
 
-test("where the core has the pods, the release of the workloads lets all go", async () => {
+test("where the core has the pods, the release of the workloads lets all go", async (t) => {
   const fleet = await fleetOfOfDeleteNamespace();
-  const { exitCode, stdout } = await fleet.run(...deleteNamespace, "--cell=w1", "-o", "json");
-  assert.equal(exitCode, 0);
-  const { steps, obstacles, ...end } = JSON.parse(stdout);
-  assert.deepEqual(end, {
-    namespace: "shop",
-    cell: "w1",
-    pods: 3,
-    admitted: 1,
-    refused: 2,
-    generated: 1,
-    handMade: 1,
-    isOneCluster: true,
-  });
-  assert.match(steps.at(-1).text, /^The core has the pods itself/);
-  assert.equal(obstacles.length, 1);
+  await shown(t, fleet, ...deleteNamespace, "--cell=w1", "-o", "json");
 });
 
-test("a namespace without PodProtectors keeps nobody", async () => {
+test("a namespace without PodProtectors keeps nobody", async (t) => {
   const fleet = await fleetOfOfDeleteNamespace();
-  const { exitCode, stdout } = await fleet.run("simulate", "delete", "namespace", "empty", "--worker=w1=worker");
-  assert.equal(exitCode, 0);
-  assert.match(stdout, /^2\. known {5}The cores have no PodProtectors with a floor in this namespace\.$/m);
+  await shown(t, fleet, "simulate", "delete", "namespace", "empty", "--worker=w1=worker");
 });
 
 async function fleetOfOfDeletePod(): Promise<Fleet> {
@@ -195,12 +151,10 @@ async function fleetOfOfDeletePod(): Promise<Fleet> {
 const deletePod = ["simulate", "delete", "pod"];
 const at = ["-n", "shop", "--worker=w1=worker"];
 
-test("each pod is told with its answer, who is asked, and why", async () => {
+test("each pod is told with its answer, who is asked, and why", async (t) => {
   const fleet = await fleetOfOfDeletePod();
   const names = ["web-1", "web-2", "web-3", "web-4", "done", "free", "tried-1"];
-  const { exitCode, stdout, problem } = await fleet.run(...deletePod, ...names, ...at);
-  assert.equal(problem, undefined);
-  assert.equal(exitCode, 1);
+  const { stdout } = await shown(t, fleet, ...deletePod, ...names, ...at);
   assert.equal(
     stdout,
     `POD           DELETION  PODPROTECTORS    WHY
@@ -219,39 +173,15 @@ PodProtector core/shop/web: what is free is promised to others
   );
 });
 
-test("JSON has the same, and exit code 0 says that all would go", async () => {
+test("JSON has the same, and exit code 0 says that all would go", async (t) => {
   const fleet = await fleetOfOfDeletePod();
-  const { exitCode, stdout } = await fleet.run(...deletePod, "web-1", "tried-1", ...at, "-o", "json");
-  assert.equal(exitCode, 0);
-  assert.deepEqual(JSON.parse(stdout), {
-    cell: "w1",
-    pods: [
-      {
-        namespace: "shop",
-        name: "web-1",
-        answer: "admitted",
-        why: "free",
-        shadowed: [],
-        podProtectors: ["core/shop/web"],
-      },
-      {
-        namespace: "shop",
-        name: "tried-1",
-        answer: "admitted",
-        why: "free",
-        shadowed: ["core/shop/tried"],
-        podProtectors: ["core/shop/tried"],
-      },
-    ],
-    obstacles: [],
-  });
+  await shown(t, fleet, ...deletePod, "web-1", "tried-1", ...at, "-o", "json");
 });
 
-test("a pod that is not there is named, and so is a cell that nobody gave", async () => {
+test("a pod that is not there is named, and so is a cell that nobody gave", async (t) => {
   const fleet = await fleetOfOfDeletePod();
-  const absent = await fleet.run(...deletePod, "web-9", ...at);
-  assert.deepEqual([absent.exitCode, absent.problem], [1, "cell w1 has no pod shop/web-9"]);
-  assert.equal((await fleet.run(...deletePod, "web-1")).exitCode, 2);
+  await shown(t, fleet, ...deletePod, "web-9", ...at);
+  await shown(t, fleet, ...deletePod, "web-1");
 });
 
 const workload: ReleasedWorkload = {
