@@ -77,7 +77,7 @@ const violations: readonly (readonly [what: string, planted: Planted, says: stri
   ],
   [
     "tests used by the product",
-    { "src/kube/a.ts": `import "../double/server.ts";` },
+    { "src/kube/a.ts": `import "../../test/double/server.ts";` },
     "src/kube/a.ts:1: test/double/server.ts is outside of src/: the product imports only itself",
   ],
   [
