@@ -53,6 +53,7 @@ test("a file that leaves something behind fails, is named with what it left, and
     environment: [`test("a", () => void (process.env.LEFT = "1"));`, /the environment variable LEFT/],
     listener: [`process.on("SIGUSR2", () => {});`, /a listener of process: SIGUSR2/],
     code: [`test("a", () => void (process.exitCode = 3));`, /the exit code 3/],
+    lateness: [`test("a", () => void setTimeout(() => { throw new Error("late"); }, 20));`, /the exit code 1/],
     folder: [`test("a", () => process.chdir("/"));`, /the working directory \//],
   };
   const texts = Object.entries(left).flatMap(([name, [text]]) => [
@@ -62,7 +63,7 @@ test("a file that leaves something behind fails, is named with what it left, and
   const { failures, run } = await runPlanted(t, Object.fromEntries(texts));
   assert.deepEqual([...failures.keys()], Object.keys(left));
   for (const [name, [, why]] of Object.entries(left)) assert.match(failures.get(name)?.why ?? "", why);
-  assert.equal(run.passed, 13, "their tests pass");
+  assert.equal(run.passed, 15, "their tests pass");
 });
 
 test("what is closed in time, by the test or by a hook of its file, is not left behind", async (t) => {
