@@ -4,6 +4,7 @@
  * (`*.proof.ts`, `*.helm.ts`) takes long, and has a process of its own.
  */
 import { globSync } from "node:fs";
+import path from "node:path";
 
 export const rings: Readonly<Record<string, string>> = { test: "test/**/*.test.ts", proofs: "test/**/*.proof.ts" };
 
@@ -21,20 +22,22 @@ function groupOf(file: string): string {
   return divided.has(top) && !next.endsWith(".ts") ? `test/${top}/${next}` : `test/${top}`;
 }
 
-/** These come first, since most of them are over at once. */
+/** Most of these are over at once. */
 const quickSeconds = 3;
 
 /**
  * `seconds`: what groups took before, by name. Unit tests find the most mistakes, and come first. Among them, and among
- * the others, the quick ones are followed by the longest, so that no core is idle in the end.
+ * the others, the longest begins; beside it the quick ones show their mistakes, and the others follow by length.
  */
 export function groupsOf(globs: readonly string[], seconds: Readonly<Record<string, number>>): Group[] {
-  const files = [...new Set(globs.flatMap((glob) => globSync(glob)))].sort();
+  const files = [...new Set(globs.flatMap((glob) => globSync(path.normalize(glob))))].sort();
   const groups = Object.entries(Object.groupBy(files, groupOf)).map(([name, of = []]) => ({ name, files: of }));
   const isUnit = ({ name }: Group): boolean => name.startsWith("test/unit");
   const took = ({ name }: Group): number => seconds[name] ?? 0;
-  const isQuick = (group: Group): boolean => took(group) < quickSeconds;
-  return groups.toSorted(
-    (a, b) => Number(isUnit(b)) - Number(isUnit(a)) || Number(isQuick(b)) - Number(isQuick(a)) || took(b) - took(a),
-  );
+  const byLength = groups.toSorted((a, b) => took(b) - took(a));
+  return [byLength.filter(isUnit), byLength.filter((group) => !isUnit(group))].flatMap(([longest, ...others]) => [
+    ...(longest === undefined ? [] : [longest]),
+    ...others.filter((group) => took(group) < quickSeconds),
+    ...others.filter((group) => took(group) >= quickSeconds),
+  ]);
 }

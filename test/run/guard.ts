@@ -59,11 +59,13 @@ export class Guard {
   async leftovers(patienceMs: number): Promise<string[]> {
     // A worker that has just been created is not known yet.
     await turn();
+    // First, since what is still open may yet fail, which sets the exit code.
+    const open = await this.#open(patienceMs);
     return [
       ...this.#environment(),
       ...this.#ofProcess(),
       ...grown(this.#listeners, listeners()).map((name) => `a listener of process: ${name}`),
-      ...(await this.#open(patienceMs)).map((name) => `open: ${name}`),
+      ...open.map((name) => `open: ${name}`),
     ];
   }
 

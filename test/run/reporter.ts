@@ -52,7 +52,8 @@ function pass(event: TestEvent): void {
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const event of events) {
     pass(event);
-    // What a test says by `t.diagnostic`, and what went wrong after a test had ended.
-    if (event.type === "test:diagnostic" && !isTotal.test(event.data.message)) yield `${event.data.message}\n`;
+    // What went wrong after a test had ended.
+    if (event.type !== "test:diagnostic" || event.data.nesting > 0 || isTotal.test(event.data.message)) continue;
+    yield `${event.data.message}\n`;
   }
 }

@@ -53,6 +53,7 @@ test("a file that leaves something behind fails, is named with what it left, and
     environment: [`test("a", () => void (process.env.LEFT = "1"));`, /the environment variable LEFT/],
     listener: [`process.on("SIGUSR2", () => {});`, /a listener of process: SIGUSR2/],
     code: [`test("a", () => void (process.exitCode = 3));`, /the exit code 3/],
+    lateness: [`test("a", () => void setTimeout(() => { throw new Error("late"); }, 20));`, /the exit code 1/],
     folder: [`test("a", () => process.chdir("/"));`, /the working directory \//],
   };
   const texts = Object.entries(left).flatMap(([name, [text]]) => [
@@ -62,7 +63,7 @@ test("a file that leaves something behind fails, is named with what it left, and
   const { failures, run } = await runPlanted(t, Object.fromEntries(texts));
   assert.deepEqual([...failures.keys()], Object.keys(left));
   for (const [name, [, why]] of Object.entries(left)) assert.match(failures.get(name)?.why ?? "", why);
-  assert.equal(run.passed, 13, "their tests pass");
+  assert.equal(run.passed, 15, "their tests pass");
 });
 
 test("what is closed in time, by the test or by a hook of its file, is not left behind", async (t) => {
@@ -113,11 +114,11 @@ test("a file that hangs is ended by its limit, and one that ends its process fai
   assert.match(dead.failures.get("exits")?.why ?? "", /The process ended/);
 });
 
-test("test files of a top folder share a process; unit tests come first, the quick ones, and then the longest", () => {
-  const took = { "test/unit/webhook": 9, "test/unit/api": 1, "test/unit/kube": 99, "test/house": 1 };
+test("test files of a top folder share a process; unit tests come first, the longest and the quick ones", () => {
+  const took = { "test/unit/webhook": 9, "test/unit/api": 1, "test/unit/kube": 99, "test/house": 999 };
   const names = groupsOf(["test/**/*.test.ts"], took).map(({ name }) => name);
   const ofThese = names.filter((name) => name in took);
-  assert.deepEqual(ofThese, ["test/unit/api", "test/unit/kube", "test/unit/webhook", "test/house"]);
+  assert.deepEqual(ofThese, ["test/unit/kube", "test/unit/api", "test/unit/webhook", "test/house"]);
   assert.equal(groupsOf(["test/unit/webhook/**/*.test.ts", "test/unit/webhook/*.test.ts"], {}).length, 1);
 });
 

@@ -79,7 +79,7 @@ export interface RunResult {
   readonly totals: WorldTotals;
   readonly virtualMs: number;
   readonly healedMs: number;
-  /** What was excluded from the promise (checkers/exclusions.ts). */
+  /** What was excluded from the promise (checkers/accounting/exclusions.ts). */
   readonly exclusions: ReadonlyMap<Exclusion, ExclusionUse>;
   /** Quota held by admissions, in pod-seconds. */
   readonly heldPodSeconds: number;
@@ -257,7 +257,7 @@ async function counted(world: World, healedAtMs: number): Promise<void> {
     kernel.fail(`new pods are not counted when everything is well: ${describe(world)}`);
 }
 
-/** Everything is well, and deletions go on: none is refused without need (checkers/refusals.ts). */
+/** Everything is well, and deletions go on: none is refused without need (checkers/reviews/refusals.ts). */
 async function deleteInCalm(world: World, { deleters, cores }: Pick<Actors, "deleters" | "cores">): Promise<void> {
   const { kernel, calm } = world;
   calm.allIsWell();

@@ -1,4 +1,4 @@
-/** The same short runs of many seeds: 8 in `make test` (run.test.ts), 200 in `make proofs` (run.proof.ts). */
+/** The same short runs of many seeds: 4 in `make test` (run.test.ts), 200 in `make proofs` (run.proof.ts). */
 import assert from "node:assert/strict";
 import { type TestContext } from "node:test";
 import { describeFailure } from "./hunt/hunt.ts";

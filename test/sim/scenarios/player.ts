@@ -2,6 +2,7 @@
  * Plays a scenario. A file of its own, so that a copy of it can be loaded in which a rule of the product is switched
  * off (without-rule.ts).
  */
+import assert from "node:assert/strict";
 import { runCommand, startStage } from "./commands/commands.ts";
 import { type Scenario } from "./scenario-file.ts";
 import { type Stage } from "./commands/stage.ts";
@@ -41,6 +42,11 @@ export async function play(
 /** Of a scenario that came out otherwise. */
 export function story({ findings, recent }: Played): string {
   return [...findings, "the last lines:", ...recent.slice(-linesShown)].join("\n");
+}
+
+export async function assertHolds(scenario: Scenario): Promise<void> {
+  const played = await play(scenario, "observed");
+  assert.deepEqual(played.findings, [], story(played));
 }
 
 async function tryCommand(stage: Stage, command: Scenario["commands"][number]): Promise<string | undefined> {

@@ -32,7 +32,7 @@ export interface SourceCheckerOptions {
   readonly calmSinceMs: () => number | undefined;
   /** The PodProtector as it is. */
   readonly find: (namespace: string, name: string) => KubeObject | undefined;
-  /** The causes whose changes the generator says that it holds, until a person approves (actors/approvers.ts). */
+  /** Causes whose changes the generator says that it holds, until a person approves (actors/people/approvers.ts). */
   readonly latched: () => readonly string[];
 }
 

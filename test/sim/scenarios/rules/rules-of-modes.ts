@@ -1,4 +1,4 @@
-/** Rules of PodProtectors in shadow, switched off for scenarios, besides those of mutations/of-modes.ts. */
+/** Rules of PodProtectors in shadow, switched off for scenarios, besides those of mutations/catalog/of-modes.ts. */
 import { type Mutation } from "../../mutations/mutation.ts";
 
 export const rulesOfModes: readonly Mutation[] = [

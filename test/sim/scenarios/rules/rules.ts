@@ -1,4 +1,4 @@
-/** Rules switched off for scenarios, besides those of mutations/catalog.ts. */
+/** Rules switched off for scenarios, besides those of mutations/catalog/catalog.ts. */
 import { type Mutation } from "../../mutations/mutation.ts";
 import { rulesOfMassChanges } from "./rules-of-mass-changes.ts";
 import { rulesOfModes } from "./rules-of-modes.ts";
