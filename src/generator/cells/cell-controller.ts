@@ -2,7 +2,7 @@
  * What the generator of a core does about cells (docs/cells.md): events and LISTs in, and who does something about
  * them. It removes cells from PodProtectors (cell-removals.ts), marks silent cells (silent-cell-marks.ts), says which
  * pods are not free without them and which PodProtectors match nothing (cell-conditions.ts), and retires cells
- * (retire-cells.ts).
+ * (cell-retirement.ts).
  *
  * Every process observes, so that a new leader knows at once which cells are silent. Only the leader writes and
  * reports.
@@ -25,10 +25,9 @@ import { CellConditions } from "../conditions/cell-conditions.ts";
 import { CellLeaseWrites } from "./cell-lease-writes.ts";
 import { createCellMetrics } from "../metrics/cell-metrics.ts";
 import { CellRemovals } from "./cell-removals.ts";
-import { CellRetirement } from "./cell-retirement.ts";
+import { CellRetirement, RetireCells } from "./cell-retirement.ts";
 import { IgnoredAnnotations } from "./ignored-annotations.ts";
 import { type GeneratorSizes } from "../metrics/metrics.ts";
-import { RetireCells } from "./retire-cells.ts";
 import { SilentCellMarks } from "./silent-cell-marks.ts";
 
 /** The settings that it needs, under the names that they have in the Config. */
