@@ -7,6 +7,7 @@
  * Every process observes, so that a new leader knows at once which cells are silent. Only the leader writes and
  * reports.
  */
+import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
 import { type Aggregation, type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type ObservedCell } from "../../accounting/silence/cell-silence.ts";
 import { cellsCountedByOthers } from "../../accounting/silence/other-counter.ts";
@@ -47,6 +48,8 @@ export interface CellControllerDependencies {
   readonly rng: Rng;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** What `found` returns may have changed. */
+  readonly onLooked: () => void;
 }
 
 export class CellController {
@@ -110,13 +113,10 @@ export class CellController {
     const retire = this.#removals.retire.bind(this.#removals);
     this.#retire = new RetireCells({ retirement: this.#retirement, protectors, retire, writes, events, clock, logger });
     this.#conditions = new CellConditions({
-      core,
       protectors,
       times,
       stateOf: (cellID, uid) => this.#leases.stateOf(cellID, uid),
       clock,
-      logger,
-      failures: metrics.conditionFailures,
     });
     protectors.subscribe({ onEvent: (event) => this.#protectorEvent(event) });
     deps.metrics.onScrape(() => {
@@ -140,6 +140,11 @@ export class CellController {
     return this.#clusterUIDs.has(clusterUID);
   }
 
+  /** As Sayer.found, of conditions that depend on which cells are heard. */
+  found(stored: StoredProtector): FoundConditions {
+    return this.#conditions.found(stored);
+  }
+
   /** Observes the cells until the signal aborts. */
   async observe(signal: AbortSignal): Promise<void> {
     await this.#leases.run(signal);
@@ -151,7 +156,6 @@ export class CellController {
     await this.#removals.lead(signal);
     this.#leadership = undefined;
     await this.#round;
-    await this.#conditions.ended();
   }
 
   #listed(cells: readonly ObservedCell[]): void {
@@ -161,7 +165,8 @@ export class CellController {
     this.#silentCells = cells.filter(
       ({ lease, silentSince }) => lease !== undefined && silentSince !== undefined,
     ).length;
-    this.#conditions.update(cells, signal);
+    this.#conditions.update(cells);
+    this.#deps.onLooked();
     this.#ignored.update(cells);
     this.#round ??= this.#act(cells, signal).finally(() => (this.#round = undefined));
   }

@@ -1,7 +1,7 @@
 /**
  * Takes cells out of the status of PodProtectors (docs/cells.md), of hand-made and dangling ones too: those that a
- * person names in the annotation remove-cell-once (docs/generator.md#remove-cells), ghosts (ghost-cells.ts), and retired
- * cells (cell-retirement.ts). Only the leader writes and reports.
+ * person names in the annotation remove-cell-once (docs/generator.md#remove-cells), ghosts (ghost-cells.ts), and
+ * retired cells (cell-retirement.ts). Only the leader writes and reports.
  */
 import { type ObjectKey } from "../../api/object-key.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import {
   CellController,
+  ConditionWriter,
   createGeneratorMetrics,
   createHeldChanges,
   createSourceFeeds,
@@ -15,7 +16,6 @@ import {
   NamespaceModes,
   ScaleAlarms,
   SourceCaches,
-  SourceConditions,
   UnusableProtectors,
 } from "../../../src/generator/index.ts";
 import { type SourceFeedsOptions } from "../../../src/generator/feeds/source-feeds.ts";
@@ -86,7 +86,8 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       const logger = createRecordingLogger();
       const metrics = createCountingMetrics();
       const common = { client, clock, rng, logger, metrics };
-      const failures = metrics.counter("generator_source_condition_failures_total", "", ["error"]);
+      const generatorMetrics = createGeneratorMetrics(metrics);
+      const { actions, conditionFailures: failures } = generatorMetrics;
       const unusable = new UnusableProtectors({ core: client, clock, logger, failures });
       const protectors = createInformer<StoredProtector>({
         ...common,
@@ -121,8 +122,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         { ...settings, massChanges, cells: cellSettings, core: { namespace: undefined } },
         { ...deps, modes, isCell: (clusterUID) => cells.isCell(clusterUID) },
       );
-      const generatorMetrics = createGeneratorMetrics(metrics);
-      const { actions } = generatorMetrics;
+      let conditions: ConditionWriter | undefined;
       const followed = new FollowedFloors({ ...deps, config: settings, expected, changes, rng, actions });
       const feedsInTrouble = new Map([...scaled, [followed.kind, followed] as const]);
       const alarms = new ScaleAlarms({ feeds: feedsInTrouble, events, clock, logger });
@@ -148,6 +148,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
           events,
           identity: `generator-${started}`,
           productVersion: "1.0.0",
+          onLooked: () => conditions?.look(),
           clock,
           rng,
           logger,
@@ -191,14 +192,17 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         unreadable: () => [...alarms.unreadable()].filter(([kind]) => kind !== followed.kind).map(([, count]) => count),
         unresolved: () => alarms.unreadable().get(followed.kind),
         /** Conditions are written from now on. Only on request, since other tests count writes. */
-        writeConditions() {
-          const found = (stored: StoredProtector) => ({
-            ...generator.found(stored),
-            ...followed.found(stored),
-            ...unusable.found(stored),
+        writeConditions(addsReady = true) {
+          conditions = new ConditionWriter({
+            core: client,
+            protectors,
+            clock,
+            logger,
+            ...generatorMetrics,
+            sayers: { sources: [generator, followed, unusable], cells: [cells] },
+            addsReady,
           });
-          const conditions = new SourceConditions({ core: client, protectors, found, clock, logger, failures });
-          running.push(conditions.lead(leadership.signal), unusable.lead(leadership.signal));
+          running.push(conditions.lead(leadership.signal));
         },
         loseLeadership: () => leadership.abort(),
         actions: (action: string, namespace = "default", resource = "deployments") =>

@@ -26,6 +26,7 @@ async function start(
   await cells.start("a", "b");
   const generator = core.startGenerator({}, options);
   await generator.ready();
+  generator.writeConditions(false);
   return { core, cells, generator };
 }
 function condition(core: Core, name: string, wanted = "CellSilent"): JsonObject | undefined {

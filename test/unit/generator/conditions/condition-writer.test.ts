@@ -20,7 +20,7 @@ function shown(core: Core, name: string): readonly string[] {
 test("many objects are written at most five a second", async () => {
   const { core, generator } = await startWithConditions();
   for (let index = 0; index < 40; index += 1) await core.createDeployment(`stuck-${index}`, { spec: undrainable });
-  await core.clock.advance(14 * secondMs);
+  await core.clock.advance(12 * secondMs);
   const times: number[] = [];
   generator.client.onWrite = (_, { method }) => {
     if (method === "PUT") times.push(core.clock.monotonicMs());
