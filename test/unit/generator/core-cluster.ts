@@ -1,5 +1,6 @@
 /** A core cluster in the API double with generators on it, and what tests do and ask there. */
 import assert from "node:assert/strict";
+import { afterEach } from "node:test";
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import {
   CellController,
@@ -47,6 +48,12 @@ const config: GeneratorSettings = {
 
 /** Most tests are about one workload, whose deletion need not wait for others. */
 const neverHold = { policy: "allow", allow: [] } as const;
+
+/** Processes of the test that runs: whatever it leaves running is stopped behind it. */
+const leftRunning = new Set<() => Promise<void>>();
+afterEach(async () => {
+  for (const stop of leftRunning) await stop();
+});
 
 interface ProcessOptions {
   readonly massChanges?: { readonly policy: "hold" | "trickle" | "allow"; readonly allow: readonly string[] };
@@ -176,6 +183,15 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
           ...[generator, modes, followed, cells, ignored, alarms].map((part) => part.lead(leadership.signal)),
         );
       };
+      const stop = async (): Promise<void> => {
+        leftRunning.delete(stop);
+        leadership.abort();
+        life.abort();
+        await clock.advance(0);
+        await Promise.all(running);
+        events.close();
+      };
+      leftRunning.add(stop);
       return {
         client,
         logger,
@@ -217,16 +233,11 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         /** The process ends at once, in the middle of whatever it does. */
         kill() {
           client.isDead = true;
+          leftRunning.delete(stop);
           leadership.abort();
           life.abort();
         },
-        async stop() {
-          leadership.abort();
-          life.abort();
-          await clock.advance(0);
-          await Promise.all(running);
-          events.close();
-        },
+        stop,
       };
     },
 

@@ -62,11 +62,10 @@ test("ghosts are reported at once and removed after the window, with the summary
   assert.deepEqual(cellsOf(core, "sound"), ["a"]);
   assert.equal(generator.client.writes.length, writes, "nothing is left to do");
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("a cell that is counted, or used again, within the window stays", async () => {
-  const { core, generator } = await start();
+  const { core } = await start();
   await core.createProtector("mine");
   await core.writeCells("mine", [ghost("new", bucket("u1")), ghost("used", bucket("u2"))]);
   await core.clock.advance(60_000);
@@ -75,7 +74,6 @@ test("a cell that is counted, or used again, within the window stays", async () 
   assert.deepEqual(cellsOf(core, "mine"), ["new", "used"]);
   await core.clock.advance(windowMs);
   assert.deepEqual(cellsOf(core, "mine"), ["new"]);
-  await generator.stop();
 });
 
 test("a ghost that is counted or used while it is removed stays, and nothing is lost", async () => {
@@ -112,7 +110,6 @@ test("a live read that shows more than the watch costs no reads without end", as
   await core.clock.advance(40_000);
   assert.deepEqual(cellsOf(core, "mine"), ["typo"]);
   assert.equal(generator.client.count(/^GET .*podprotectors\/mine$/), 1);
-  await generator.stop();
 });
 
 test("a standby reports and removes nothing; what it has seen shortens the wait when it takes over", async () => {
@@ -129,7 +126,6 @@ test("a standby reports and removes nothing; what it has seen shortens the wait 
   await core.clock.advance(1_000);
   assert.deepEqual(cellsOf(core, "mine"), []);
   assert.equal(events(core, "GhostCell").length, 1);
-  await generator.stop();
 });
 
 test("a removal that a person asks for leaves the ghosts beside it their wait", async () => {
@@ -143,7 +139,6 @@ test("a removal that a person asks for leaves the ghosts beside it their wait", 
   assert.equal(generator.metrics.value("generator_cells_removed_total", { reason: "asked" }), 1);
   await core.clock.advance(windowMs - 60_000);
   assert.deepEqual(cellsOf(core, "mine"), ["a"]);
-  await generator.stop();
 });
 
 test("thousands of ghosts with hostile names make one short message, and all are removed in one write", async () => {
@@ -163,7 +158,6 @@ test("thousands of ghosts with hostile names make one short message, and all are
   await core.clock.advance(windowMs);
   assert.deepEqual(cellsOf(core, "mine"), []);
   assert.equal(generator.client.writes.length, 1);
-  await generator.stop();
 });
 
 test("ghosts in hundreds of PodProtectors are all counted and removed, and the log stays short", async () => {
@@ -179,7 +173,6 @@ test("ghosts in hundreds of PodProtectors are all counted and removed, and the l
   await core.clock.advance(windowMs);
   assert.ok(names.every((name) => cellsOf(core, name).length === 0));
   assert.equal(generator.metrics.value("generator_cells_removed_total", { reason: "ghost" }), 200);
-  await generator.stop();
 });
 
 const wish = (value: string | null): JsonObject => ({
@@ -213,7 +206,6 @@ test("cells are removed from generated, hand-made and dangling protectors, and t
     assert.ok(isWishGone(core, name));
   }
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("an unknown cell, an empty list and a protector without a status lose only the annotation", async () => {
@@ -230,7 +222,6 @@ test("an unknown cell, an empty list and a protector without a status lose only 
   for (const name of ["counted", "empty", "new"]) assert.ok(isWishGone(core, name));
   assert.deepEqual(core.protector("counted")?.status, status);
   assert.ok(generator.client.writes.every((write) => !write.endsWith("/status")));
-  await generator.stop();
 });
 
 test("a removal asked for while no generator ran is done by the next one", async () => {
@@ -241,7 +232,6 @@ test("a removal asked for while no generator ran is done by the next one", async
   await generator.ready();
   assert.deepEqual(cellsOf(core, "mine"), ["b"]);
   assert.ok(isWishGone(core, "mine"));
-  await generator.stop();
 });
 
 test("a status that others write at the same time loses nothing", async () => {
@@ -257,7 +247,6 @@ test("a status that others write at the same time loses nothing", async () => {
   await core.clock.advance(1_000);
   assert.deepEqual(core.protector("mine")?.status?.["cells"], [counted("b", 20, bucket("u-1"))]);
   assert.ok(isWishGone(core, "mine"));
-  await generator.stop();
 });
 
 test("a request that changes while the first one is carried out is carried out as well", async () => {
@@ -273,7 +262,6 @@ test("a request that changes while the first one is carried out is carried out a
   await core.clock.advance(1_000);
   assert.deepEqual(cellsOf(core, "mine"), ["c"]);
   assert.ok(isWishGone(core, "mine"));
-  await generator.stop();
 });
 
 test("a protector that is deleted while its cells are removed is no error", async () => {
@@ -292,7 +280,6 @@ test("a protector that is deleted while its cells are removed is no error", asyn
     await core.clock.advance(1_000);
   }
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("whichever write of a removal fails, before or after its effect, the cells are removed", async () => {

@@ -222,11 +222,10 @@ test("a retired cell leaves all PodProtectors, some at a time, and then its Leas
   assert.deepEqual(leaseEvents(core).toSorted(), ["CellRetired", "CellRetiring", "CellSilent"]);
   assert.equal(generator.metrics.value("generator_cells_removed_total", { reason: "retired" }), 400);
   assert.equal(generator.gauge("generator_retiring_cells"), 0);
-  await generator.stop();
 });
 
 test("a cell that beats is refused: an Event says why, the request is taken off, and nothing is removed", async () => {
-  const { core, cells, generator } = await start();
+  const { core, cells } = await start();
   const [name = ""] = await createCounted(core, 1);
   await cells.annotate("old", "forget", "true");
   await cells.advance(120_000);
@@ -237,11 +236,10 @@ test("a cell that beats is refused: an Event says why, the request is taken off,
   await cells.advance(2 * silentAfterMs);
   assert.deepEqual(cellsOf(core, name), ["a", "old"]);
   assert.notEqual(cells.find("old"), undefined);
-  await generator.stop();
 });
 
 test("for a cell without heartbeats a person creates the Lease; it goes when the cell has been retired", async () => {
-  const { core, cells, generator } = await start();
+  const { core, cells } = await start();
   const [name = ""] = await createCounted(core, 1);
   await core.writeCells(name, [counted("a", 3), counted("go", 2)]);
   await cells.create("go", { "podseidon.kubewharf.io/forget": "true" });
@@ -250,11 +248,10 @@ test("for a cell without heartbeats a person creates the Lease; it goes when the
   await cells.advance(60_000);
   assert.deepEqual(cellsOf(core, name), ["a"]);
   assert.equal(cells.find("go"), undefined);
-  await generator.stop();
 });
 
 test("a cell that an aggregator without heartbeats counts is refused, and the Lease that asked goes", async () => {
-  const { core, cells, generator } = await start();
+  const { core, cells } = await start();
   const [name = ""] = await createCounted(core, 1);
   await core.writeCells(name, [counted("a", 3), counted("go", 2)]);
   await cells.create("go", { "podseidon.kubewharf.io/forget": "true" });
@@ -267,7 +264,6 @@ test("a cell that an aggregator without heartbeats counts is refused, and the Le
   assert.equal(cells.find("go"), undefined);
   await cells.advance(2 * silentAfterMs);
   assert.deepEqual(cellsOf(core, name), ["a", "go"]);
-  await generator.stop();
 });
 
 test("a new leader goes on with a retirement that the last one has begun", async () => {
@@ -283,7 +279,6 @@ test("a new leader goes on with a retirement that the last one has begun", async
   await cells.advance(120_000);
   assert.ok(names.every((name) => cellsOf(core, name).join() === "a"));
   assert.equal(cells.find("old"), undefined);
-  await next.stop();
 });
 
 test("an aggregator that comes back at the last moment keeps its Lease", async () => {
@@ -297,5 +292,4 @@ test("an aggregator that comes back at the last moment keeps its Lease", async (
   await cells.annotate("old", "forget", "true");
   await cells.advance(20_000);
   assert.notEqual(cells.find("old"), undefined);
-  await generator.stop();
 });

@@ -33,21 +33,19 @@ test("an undrainable and an unprotected Deployment get their condition, and one 
   assert.equal(statusWrites(generator.client.writes), 2);
   await core.clock.advance(3_600 * secondMs);
   assert.equal(statusWrites(generator.client.writes), 2, "nothing is written while nothing changes");
-  await generator.stop();
 });
 
 test("a condition ends when its cause does", async () => {
-  const { core, generator } = await startWithConditions();
+  const { core } = await startWithConditions();
   await core.createDeployment("stuck", { spec: undrainable });
   await core.clock.advance(whileMs);
   await core.patchDeployment("stuck", { spec: { strategy: { rollingUpdate: { maxUnavailable: 1 } } } });
   await core.clock.advance(whileMs);
   assert.deepEqual(shown(core, "stuck"), ["Undrainable=False"]);
-  await generator.stop();
 });
 
 test("a dangling PodProtector says so, until its source is back; a released one says nothing new", async () => {
-  const { core, generator } = await startWithConditions();
+  const { core } = await startWithConditions();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   core.eraseDeployments();
@@ -61,7 +59,6 @@ test("a dangling PodProtector says so, until its source is back; a released one 
   await core.patchProtector("deployment-web", { metadata: { annotations: { [annotations.released]: "true" } } });
   await core.clock.advance(whileMs);
   assert.deepEqual(shown(core, "web"), ["Dangling=False"]);
-  await generator.stop();
 });
 
 test("cells, and the conditions of others, are kept, and a write that meets another one is made again", async () => {
@@ -79,7 +76,6 @@ test("cells, and the conditions of others, are kept, and a write that meets anot
   assert.deepEqual(core.protector("deployment-stuck")?.status?.["cells"], cells);
   assert.deepEqual(shown(core, "stuck"), ["Undrainable=True"]);
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("a Deployment that changes while its condition is written is not taken for a CRD that drops it", async () => {
@@ -98,5 +94,4 @@ test("a Deployment that changes while its condition is written is not taken for 
   assert.equal(conditionsOf(core.protector("deployment-single"))[0]?.reason, "Recreate");
   const dropped = generator.metrics.value("generator_source_condition_failures_total", { error: "dropped" });
   assert.equal(dropped ?? 0, 0);
-  await generator.stop();
 });

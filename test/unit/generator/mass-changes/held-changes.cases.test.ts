@@ -32,7 +32,6 @@ test("60 annotations that ask for a floor of 0 are held by their manager until t
   await bench.approve(bench.approval("manager/ops"));
   await bench.clock.advance(60 * secondMs);
   assert.deepEqual(tally(bench.floors(shop)), { 0: 60 });
-  await bench.generator.stop();
 });
 
 test("60 such annotations are held when a new leader finds them, and autoscalers have worked meanwhile", async () => {
@@ -41,13 +40,12 @@ test("60 such annotations are held when a new leader finds them, and autoscalers
   await bench.generator.stop();
   await annotate(bench, overrides.maxUnavailable, "100%");
   await bench.scale(shop, 9, "hpa");
-  const next = await bench.start();
+  await bench.start();
   await bench.clock.advance(60 * secondMs);
   assert.deepEqual(tally(bench.floors(shop)), { 6: 60 });
   await annotate(bench, overrides.maxUnavailable, null);
   await bench.clock.advance(60 * secondMs);
   assert.deepEqual(tally(bench.floors(shop)), { 7: 60 });
-  await next.stop();
 });
 
 test("60 opt-outs by annotation are held, and undone by taking them back", async () => {
@@ -61,7 +59,6 @@ test("60 opt-outs by annotation are held, and undone by taking them back", async
   await bench.clock.advance(60 * secondMs);
   assert.deepEqual(tally(bench.floors(shop)), { 6: 60 });
   assert.equal(heldByOps(bench), 0);
-  await bench.generator.stop();
 });
 
 test("an annotation that is there already, and a flag that changes what it comes to, count for nothing", async () => {
@@ -90,7 +87,6 @@ test("everyday life: 12 of 28 floors are given up, come back and are given up ag
     await bench.clock.advance(10 * secondMs);
   }
   assert.deepEqual(tally(bench.floors(names)), { 0: 12, 6: 16 });
-  await bench.generator.stop();
 });
 
 test("in a terminating namespace the lost kind of an owner holds nothing", async () => {
@@ -103,7 +99,6 @@ test("in a terminating namespace the lost kind of an owner holds nothing", async
   await bench.delete(names, "team");
   await bench.clock.advance(10 * secondMs);
   assert.deepEqual(tally(bench.floors(names, "team")), { undefined: 5 });
-  await bench.generator.stop();
 });
 
 const sample = sampleOf("clonesets.apps.kruise.io");
@@ -111,7 +106,7 @@ const names = ["one", "two", "three"];
 
 test("deletions that are seen before their CRD is known to go are held for the lost kind", async () => {
   const bench = await startHolding({ sources: [sample.id] });
-  const { engine, clock, generator } = bench;
+  const { engine, clock } = bench;
   const type = await engine.installCrd(sample.crd!);
   await clock.advance(60_000);
   for (const name of names) await engine.create(type, "default", sampleBody(sample, name));
@@ -128,7 +123,6 @@ test("deletions that are seen before their CRD is known to go are held for the l
   await bench.approve(bench.approval("kind/CloneSet.apps.kruise.io"));
   await clock.advance(60_000);
   for (const name of names) assert.ok(!isInForce(bench.protector(`cloneset-${name}`)), name);
-  await generator.stop();
 });
 
 test("put together, changes are held, shown in the gauge by cause, and gone from it when they are undone", async () => {
@@ -147,5 +141,4 @@ test("put together, changes are held, shown in the gauge by cause, and gone from
   await bench.clock.advance(5_000);
   assert.equal(shown(), 0);
   assert.deepEqual(tally(bench.floors(names)), { 6: 8 });
-  await bench.generator.stop();
 });
