@@ -23,7 +23,7 @@ import { type Outcome } from "../work-queue/index.ts";
 import { type Action, decide, isAboutToGo, isDone, type Known } from "./decide.ts";
 import { Facts } from "./facts.ts";
 import { DanglingProtectors } from "./protectors/dangling-protectors.ts";
-import { sourceConditionsOf } from "./conditions/floor-conditions.ts";
+import { sourceConditionsOf } from "./conditions/source-conditions.ts";
 import type { GeneratorAction, GeneratorMetrics, GeneratorSizes, GeneratorTroubles } from "./metrics/metrics.ts";
 import { type HeldChanges } from "./mass-changes/held-changes.ts";
 import { type NamespaceModes } from "./sources/namespace-modes.ts";

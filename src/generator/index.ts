@@ -21,5 +21,5 @@ export { SourceCaches } from "./sources/source-caches.ts";
 export { IgnoredOverrides } from "./sources/ignored-overrides.ts";
 export { createGeneratorMetrics } from "./metrics/metrics.ts";
 export { createMonitor } from "./metrics/monitor-metrics.ts";
-export { SourceConditions } from "./conditions/source-conditions.ts";
+export { ConditionWriter } from "./conditions/condition-writer.ts";
 export { UnusableProtectors } from "./conditions/unusable-protectors.ts";

@@ -31,7 +31,7 @@ import { type Logger } from "../../util/logger.ts";
 import { type Rng } from "../../util/rng.ts";
 import { type ExpectedAnswer, type ExpectedPods, noMembers } from "./expected-pods.ts";
 import { idOf } from "../mass-changes/fallen-workloads.ts";
-import { floorConditions } from "../conditions/floor-conditions.ts";
+import { floorConditions } from "../conditions/source-conditions.ts";
 import { type HeldChanges } from "../mass-changes/held-changes.ts";
 import { pass, type Verdict } from "../mass-changes/judged-change.ts";
 import { type GeneratorMetrics } from "../metrics/metrics.ts";

@@ -61,7 +61,6 @@ test("a ReplicaSet and a ReplicationController without a controller are protecte
   assert.equal(floor("replicaset-bare"), 3, "dangling");
   assert.equal(core.protector("replicationcontroller-old"), undefined);
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("a ReplicaSet that a Deployment controls is left alone: no PodProtector, no finalizer, no gauge", async () => {
@@ -73,7 +72,6 @@ test("a ReplicaSet that a Deployment controls is left alone: no PodProtector, no
     [...generator.sources().unprotectable.values()].filter((count) => count > 0),
     [],
   );
-  await generator.stop();
 });
 
 test("a controller that appears later releases nothing, whoever leads, and the floor goes on following", async () => {
@@ -104,9 +102,8 @@ test("a controller that appears later releases nothing, whoever leads, and the f
 });
 
 test("a ReplicaSet that loses its controller is protected from then on", async () => {
-  const { generator, controlled, create, patch, floor } = await start();
+  const { controlled, create, patch, floor } = await start();
   await create("web-1", controlled);
   await patch("web-1", { metadata: { ownerReferences: null } });
   assert.equal(floor("replicaset-web-1"), 3);
-  await generator.stop();
 });

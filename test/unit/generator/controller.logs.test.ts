@@ -43,7 +43,6 @@ test("the log tells when a PodProtector is made, has another floor, is repaired 
   assert.deepEqual(told(generator).slice(3), [
     ["Released a PodProtector", { podProtector: of.podProtector, before: floor, cause: "deleted in default" }],
   ]);
-  await generator.stop();
 });
 
 test("an edit that is put back is told as such, with who made it", async () => {
@@ -78,5 +77,4 @@ test("an edit that is put back is told as such, with who made it", async () => {
   await core.clock.advance(60 * secondMs);
   const floor = core.protector("deployment-web")?.spec?.["minAvailable"];
   assert.equal(told(generator).at(-1)?.[0], "Changed the floor of a PodProtector", `${String(floor)} by its source`);
-  await generator.stop();
 });

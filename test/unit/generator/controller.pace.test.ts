@@ -46,7 +46,6 @@ test("a client that undoes every repair at once causes no storm of requests, and
   isUndoing = false;
   await core.clock.advance(5 * secondMs);
   assert.ok(hasFinalizer(core.deployment("web")));
-  await generator.stop();
 });
 
 test("a lagging watch causes no storm of requests", async () => {
@@ -75,5 +74,4 @@ test("a lagging watch causes no storm of requests", async () => {
   assert.equal(core.protector("deployment-old")?.spec?.["minAvailable"], 75);
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.ok(requests < 300, `${requests} requests in two minutes`);
-  await generator.stop();
 });

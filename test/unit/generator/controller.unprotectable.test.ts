@@ -28,7 +28,6 @@ test("somebody's PodProtector under the derived name: the Deployment gets an Eve
   });
   assert.match(String(event?.["message"]), /not protected: .*default\/deployment-web exists, .*rename or delete it/);
   assert.deepEqual(generator.sources().unprotectable, new Map([["ForeignPodProtector", 1]]));
-  await generator.stop();
 });
 
 test("when somebody's PodProtector goes, or gets our labels, the Deployment is protected at once", async () => {
@@ -64,7 +63,6 @@ test("when somebody takes the name between the look and the creation, our finali
   await core.clock.advance(10 * secondMs);
   assert.deepEqual(core.deployment("web")?.metadata.finalizers, ["other.example/x"]);
   assert.equal(unprotectable(core).length, 1);
-  await generator.stop();
 });
 
 test("a Deployment whose own PodProtector was replaced by somebody's is let go", async () => {
@@ -79,7 +77,6 @@ test("a Deployment whose own PodProtector was replaced by somebody's is let go",
   await core.clock.advance(secondMs);
   assert.ok(!hasFinalizer(core.deployment("web")));
   assert.equal(unprotectable(core).length, 1);
-  await generator.stop();
 });
 
 test("a creation that is refused counts by its kind and is told; it ends when it succeeds", async () => {
@@ -95,7 +92,6 @@ test("a creation that is refused counts by its kind and is told; it ends when it
   generator.client.onWrite = () => undefined;
   await core.clock.advance(60 * secondMs);
   assert.deepEqual(generator.sources().unprotectable.get("forbidden"), 0);
-  await generator.stop();
 });
 
 test("a creation that fails by itself counts, but is no Event: it will be repeated", async () => {
@@ -107,7 +103,6 @@ test("a creation that fails by itself counts, but is no Event: it will be repeat
   await core.clock.advance(secondMs);
   assert.equal(generator.sources().unprotectable.get("network"), 1);
   assert.deepEqual(unprotectable(core), []);
-  await generator.stop();
 });
 
 test("floors that cannot be drained, or protect nothing, are counted, by the leader alone", async () => {
@@ -130,6 +125,4 @@ test("floors that cannot be drained, or protect nothing, are counted, by the lea
   generator.loseLeadership();
   await core.clock.advance(secondMs);
   assert.equal(generator.sources().undrainable, 0);
-  await generator.stop();
-  await standby.stop();
 });

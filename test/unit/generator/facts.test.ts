@@ -25,12 +25,11 @@ const place = "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/default/podprote
 const deployment = "/apis/apps/v1/namespaces/default/deployments/web";
 
 test("a new Deployment costs one read and two writes", async () => {
-  const { core, generator, requests } = await start();
+  const { core, requests } = await start();
   await core.createDeployment("web");
   await core.clock.advance(5 * secondMs);
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.deepEqual(requests(), [`GET ${place}/deployment-web`, `PATCH ${deployment}`, `POST ${place}`]);
-  await generator.stop();
 });
 
 test("where the watch lags behind a new Deployment, its present state decides, without a second try", async () => {
@@ -44,7 +43,6 @@ test("where the watch lags behind a new Deployment, its present state decides, w
   const patch = `PATCH ${deployment}`;
   const first = requests().slice(0, 5);
   assert.deepEqual(first, [`GET ${place}/deployment-web`, patch, `GET ${deployment}`, patch, `POST ${place}`]);
-  await generator.stop();
 });
 
 test("a Deployment that was made again under its name since it was watched is protected as it is now", async () => {
@@ -58,7 +56,6 @@ test("a Deployment that was made again under its name since it was watched is pr
   const [owner] = core.protector("deployment-web")?.metadata.ownerReferences ?? [];
   assert.equal(owner?.["uid"], metadata.uid);
   assert.ok(hasFinalizer(core.deployment("web")));
-  await generator.stop();
 });
 
 test("a patch that fails otherwise is no lag, and is tried again later", async () => {
@@ -70,5 +67,4 @@ test("a patch that fails otherwise is no lag, and is tried again later", async (
   assert.deepEqual(requests(), [`GET ${place}/deployment-web`, `PATCH ${deployment}`]);
   await core.clock.advance(5 * secondMs);
   assert.ok(isInForce(core.protector("deployment-web")));
-  await generator.stop();
 });

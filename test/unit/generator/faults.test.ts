@@ -189,7 +189,6 @@ test("a server that always fails is asked with growing pauses, and normally agai
   isBroken = false;
   await core.clock.advance(60 * secondMs);
   assert.ok(isInForce(core.protector("deployment-web")));
-  await generator.stop();
 });
 
 test("nothing is written after leadership was lost, also in the middle of a reconciliation", async () => {
@@ -227,7 +226,6 @@ test("a standby writes nothing, and takes over at once with what it has seen", a
   await standby.lead();
   await core.clock.advance(0);
   assert.ok(isInForce(core.protector("deployment-web")));
-  await standby.stop();
 });
 
 test("a new leader whose watch of Deployments lags calls no protector dangling whose Deployment is there", async () => {
@@ -244,8 +242,6 @@ test("a new leader whose watch of Deployments lags calls no protector dangling w
   await core.clock.advance(10 * secondMs);
   assert.equal(next.actions("Dangling"), 0);
   assert.deepEqual(core.events(), []);
-  await next.stop();
-  await first.stop();
 });
 
 test("a PodProtector that came and went while its watch was away is made again after the next list", async () => {
@@ -265,7 +261,6 @@ test("a PodProtector that came and went while its watch was away is made again a
   generator.client.onRequest = () => undefined;
   await core.clock.advance(10 * secondMs);
   assert.ok(isInForce(core.protector("deployment-web")));
-  await generator.stop();
 });
 
 test("two generators at once do everything right together", async () => {

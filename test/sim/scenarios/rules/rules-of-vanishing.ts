@@ -133,7 +133,7 @@ export const rulesOfVanishing: readonly Mutation[] = [
   {
     name: "asked-for-nothing-stays",
     why: "a Lease that a person made only to ask goes with the refusal",
-    file: "generator/cells/retire-cells.ts",
+    file: "generator/cells/cell-retirement.ts",
     find: `if (lease.holderIdentity === "") await`,
     replace: `if (lease.holderIdentity === "nobody") await`,
   },

@@ -163,5 +163,4 @@ test("a new leader whose watch was silent counts what the former one let pass, o
   assert.deepEqual(tally(bench.floors(shop)), { 0: 7, 6: 9, 9: 1 });
   next.metrics.scrape();
   assert.equal(next.metrics.value("generator_held_changes", { cause: "manager/sync-tool" }), 2);
-  await next.stop();
 });

@@ -69,11 +69,10 @@ test("drift that happened while no generator ran is repaired by the next one", a
   assert.deepEqual(protector.metadata.labels, labels);
   assert.ok(hasFinalizer(core.deployment("web")));
   assert.equal(next.actions("Sync"), 1);
-  await next.stop();
 });
 
 test("replicas, minReadySeconds and the strategy of the Deployment reach the protector", async () => {
-  const { core, generator } = await withProtector();
+  const { core } = await withProtector();
   const expect = async (spec: JsonObject, minAvailable: number, minReadySeconds: number): Promise<void> => {
     await core.patchDeployment("web", { spec });
     await core.clock.advance(1_000);
@@ -87,11 +86,10 @@ test("replicas, minReadySeconds and the strategy of the Deployment reach the pro
   await expect({ replicas: 1, minReadySeconds: 30 }, 0, 30);
   await expect({ replicas: 20, strategy: { rollingUpdate: { maxUnavailable: 7 } } }, 13, 30);
   await expect({ strategy: { type: "Recreate", rollingUpdate: null }, minReadySeconds: 0 }, 0, 0);
-  await generator.stop();
 });
 
 test("a selector change replaces labels and expressions instead of merging them", async () => {
-  const { core, generator } = await withProtector();
+  const { core } = await withProtector();
   const expression = { key: "app", operator: "In", values: ["web", "b"] };
   // The selector of a Deployment is immutable; a re-created one may have another.
   core.eraseDeployments();
@@ -103,7 +101,6 @@ test("a selector change replaces labels and expressions instead of merging them"
   await core.createDeployment("web", { spec: { selector: { matchLabels: { app: "web" } } } });
   await core.clock.advance(1_000);
   assert.deepEqual(selector(), { matchLabels: { app: "web" } });
-  await generator.stop();
 });
 
 test("beside a controlling owner of others, ours is added as a plain one: only one may control", async () => {
@@ -120,11 +117,10 @@ test("beside a controlling owner of others, ours is added as a plain one: only o
   await core.patchProtector("deployment-web", { metadata: { labels: { touched: "yes" } } });
   await core.clock.advance(1_000);
   assert.equal(generator.client.writes.length, writes);
-  await generator.stop();
 });
 
 test("what people tune and what others add is kept", async () => {
-  const { core, generator } = await withProtector();
+  const { core } = await withProtector();
   const tuned = {
     admissionHistoryConfig: { maxConcurrentLag: 3, compactThreshold: 50 },
     aggregationSelector: { matchLabels: { app: "web" }, matchExpressions: [{ key: "x", operator: "Exists" }] },
@@ -149,7 +145,6 @@ test("what people tune and what others add is kept", async () => {
   assert.deepEqual(metadata.annotations, { [annotations.generated]: "true", note: "b" });
   assert.deepEqual(metadata.finalizers, ["other.example/x", finalizer]);
   assert.deepEqual(metadata.ownerReferences, [other, { ...ours, uid: reborn.metadata.uid }]);
-  await generator.stop();
 });
 
 test("a protector that is as wanted is left alone, however its selector is spelled", async () => {
@@ -163,7 +158,6 @@ test("a protector that is as wanted is left alone, however its selector is spell
   await core.patchDeployment("web", { metadata: { annotations: { touched: "yes" } } });
   await core.clock.advance(1_000);
   assert.equal(generator.client.writes.length, writes);
-  await generator.stop();
 });
 
 test("a terminating protector is asked for no new finalizer, which the API server would refuse", () => {
@@ -209,5 +203,4 @@ test("a protector of an earlier release gets the mark of ownership once, and aga
   }
   await core.clock.advance(60_000);
   assert.equal(generator.client.writes.length, writes + 2);
-  await generator.stop();
 });

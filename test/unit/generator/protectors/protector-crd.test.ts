@@ -141,5 +141,4 @@ test("Deployments that came while the CRD was lost get their protectors as soon 
   await core.clock.advance(15 * secondMs);
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.equal(generator.troubles().isCrdLost, false);
-  await generator.stop();
 });

@@ -325,6 +325,4 @@ test("a mark of release on a protector that is kept goes only when its entry has
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.equal(core.state().releases.length, 0);
   assert.equal(listed.at(-1), 0);
-  await other.stop();
-  await generator.stop();
 });

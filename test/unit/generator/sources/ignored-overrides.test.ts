@@ -28,7 +28,6 @@ test("an annotation that is ignored is told once, by an Event and a gauge, and a
   generator.loseLeadership();
   await core.clock.advance(10_000);
   assert.equal(generator.gauge("generator_ignored_override_sources"), 0);
-  await generator.stop();
 });
 
 test("a source that wants no PodProtector is not told of", async () => {
@@ -38,11 +37,10 @@ test("a source that wants no PodProtector is not told of", async () => {
   await core.createDeployment("web", annotated({ [key("protect")]: "false", [key("min-available")]: "x" }));
   await core.clock.advance(10_000);
   assert.deepEqual(ignored(core), []);
-  await generator.stop();
 });
 
 test("the PodProtector has the condition OverrideIgnored until the annotation is right", async () => {
-  const { core, generator } = await startWithConditions();
+  const { core } = await startWithConditions();
   const conditions = (): string => JSON.stringify(core.protector("deployment-web")?.status);
   await core.createDeployment("web", annotated({ [key("max-unavailable")]: "150%" }));
   await core.clock.advance(40_000);
@@ -50,7 +48,6 @@ test("the PodProtector has the condition OverrideIgnored until the annotation is
   await core.patchDeployment("web", annotated({ [key("max-unavailable")]: "50%" }));
   await core.clock.advance(40_000);
   assert.match(conditions(), /"OverrideIgnored","status":"False","reason":"AllUnderstood"/);
-  await generator.stop();
 });
 
 test("a CRD that drops the criterion costs no endless repair", async () => {
@@ -64,5 +61,4 @@ test("a CRD that drops the criterion costs no endless repair", async () => {
   assert.equal(generator.client.writes.length, writes);
   assert.equal(core.protector("deployment-web")?.spec?.["healthCriterion"], undefined);
   assert.equal(core.protector("deployment-web")?.spec?.["minAvailable"], 8);
-  await generator.stop();
 });
