@@ -6,7 +6,7 @@ import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createAggregator } from "../../../src/roles/aggregator.ts";
 import { type Logger, silentLogger } from "../../../src/util/logger.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
-import { cellID, onRig, withRig } from "../aggregator/rig.ts";
+import { cellID, rigFor, withRig } from "../aggregator/rig.ts";
 import { createEngineRuntime } from "./engine-runtime.ts";
 
 const argv = ["--role=aggregator", `--aggregator-cell-id=${cellID}`];
@@ -14,39 +14,38 @@ const quiet = "--update-trigger-enable=false";
 const isReady = { isVerbose: false, excluded: [] } as const;
 const lease = /leases/;
 
-onRig(
-  "takes the Lease in the worker cluster, counts its cell's pods into the core, and gives the Lease away",
-  async (rig) => {
-    await rig.protect("web");
-    await rig.pod("a");
-    const runtime = createEngineRuntime(rig, [...argv, quiet]);
-    const created = createAggregator(runtime);
-    await created;
-    assert.equal(runtime.health.answerAll(isReady).status, 500);
-    assert.deepEqual([...runtime.core.log, ...runtime.worker.log], [], "nothing before the start");
-    const stop = await rig.run(created);
-    // Pods are listed a millisecond after the start, when the PodProtectors are known; nothing has happened in the cell
-    // since.
-    await rig.after(5001, { available: 1 });
-    assert.equal(runtime.health.answerAll(isReady).status, 200);
-    assert.equal(runtime.health.answerOne("aggregator-leader-elector/elector").status, 200);
-    assert.equal(runtime.core.count(lease), 0);
-    assert.equal(runtime.worker.count(lease), 0, "nor behind the other requests to the worker");
-    assert.ok(runtime.workerElection.count(lease) > 0);
-    runtime.metrics.scrape();
-    assert.equal(runtime.metrics.value("aggregator_snapshot_age_seconds"), 5);
+test("takes the Lease in the worker cluster, counts its cell's pods into the core, and gives the Lease away", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  await rig.pod("a");
+  const runtime = createEngineRuntime(rig, [...argv, quiet]);
+  const created = createAggregator(runtime);
+  await created;
+  assert.equal(runtime.health.answerAll(isReady).status, 500);
+  assert.deepEqual([...runtime.core.log, ...runtime.worker.log], [], "nothing before the start");
+  const stop = await rig.run(created);
+  // Pods are listed a millisecond after the start, when the PodProtectors are known; nothing has happened in the cell
+  // since.
+  await rig.after(5001, { available: 1 });
+  assert.equal(runtime.health.answerAll(isReady).status, 200);
+  assert.equal(runtime.health.answerOne("aggregator-leader-elector/elector").status, 200);
+  assert.equal(runtime.core.count(lease), 0);
+  assert.equal(runtime.worker.count(lease), 0, "nor behind the other requests to the worker");
+  assert.ok(runtime.workerElection.count(lease) > 0);
+  runtime.metrics.scrape();
+  assert.equal(runtime.metrics.value("aggregator_snapshot_age_seconds"), 5);
 
-    await stop();
-    assert.equal(rig.clock.pendingTimers, 0);
-    runtime.worker.log = [];
-    const second = createEngineRuntime(rig, argv, 2);
-    await rig.pod("b");
-    await rig.run(createAggregator(second));
-    await rig.after(1500, { available: 2 }, "the Lease was free");
-  },
-);
+  await stop();
+  assert.equal(rig.clock.pendingTimers, 0);
+  runtime.worker.log = [];
+  const second = createEngineRuntime(rig, argv, 2);
+  await rig.pod("b");
+  await rig.run(createAggregator(second));
+  await rig.after(1500, { available: 2 }, "the Lease was free");
+});
 
-onRig("what is not covered shows in the metrics of the leader and of a standby, by kind of workload", async (rig) => {
+test("what is not covered shows in the metrics of the leader and of a standby, by kind of workload", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.protect("typo");
   await rig.pod("a");
@@ -68,7 +67,8 @@ onRig("what is not covered shows in the metrics of the leader and of a standby, 
   assert.equal(JSON.stringify([uncovered(), unmatched()]), "[[0,0],[0,0]]");
 });
 
-onRig("of two processes one writes, and the other takes over when the first is gone", async (rig) => {
+test("of two processes one writes, and the other takes over when the first is gone", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const first = createEngineRuntime(rig, argv, 1);
@@ -86,7 +86,8 @@ onRig("of two processes one writes, and the other takes over when the first is g
   assert.ok(second.core.count(/^PUT/) >= 1);
 });
 
-onRig("the first list of pods is made after the PodProtectors are known", async (rig) => {
+test("the first list of pods is made after the PodProtectors are known", async (t) => {
+  const rig = await rigFor(t);
   const runtime = createEngineRuntime(rig, argv);
   let isCoreUp = false;
   runtime.core.onRequest = () => (isCoreUp ? undefined : new KubeError("network", "down"));
@@ -98,7 +99,8 @@ onRig("the first list of pods is made after the PodProtectors are known", async 
   assert.ok(runtime.worker.log.length > 0);
 });
 
-onRig("runs the update-trigger under its own Lease unless the flag switches it off", async (rig) => {
+test("runs the update-trigger under its own Lease unless the flag switches it off", async (t) => {
+  const rig = await rigFor(t);
   for (const [flags, touched] of [
     [[quiet], false],
     [[], true],
@@ -115,7 +117,8 @@ for (const [what, edit] of [
   ["minReadySeconds", { minReadySeconds: 1 }],
   ["aggregationSelector", { aggregationSelector: { matchLabels: { app: "web", tier: "front" } } }],
 ] as const) {
-  onRig(`with default flags an edit of ${what} in a quiet cell is counted within 3 s`, async (rig) => {
+  test(`with default flags an edit of ${what} in a quiet cell is counted within 3 s`, async (t) => {
+    const rig = await rigFor(t);
     await rig.protect("web");
     await rig.pod("a", { labels: { app: "web", tier: "front" } });
     await rig.run(createAggregator(createEngineRuntime(rig, argv)));
@@ -129,7 +132,8 @@ for (const [what, edit] of [
   });
 }
 
-onRig("without the right to touch a pod it goes on as without the update-trigger, and says so once", async (rig) => {
+test("without the right to touch a pod it goes on as without the update-trigger, and says so once", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const runtime = createEngineRuntime(rig, argv);
@@ -147,7 +151,8 @@ onRig("without the right to touch a pod it goes on as without the update-trigger
   assert.equal(warned.filter((message) => /May not touch/.test(message)).length, 1);
 });
 
-onRig("warns when its own selector of pods hides the update-trigger's pod", async (rig) => {
+test("warns when its own selector of pods hides the update-trigger's pod", async (t) => {
+  const rig = await rigFor(t);
   for (const [flags, expected] of [
     [[], 1],
     [["--update-trigger-dummy-pod-labels=cell=one"], 0],
@@ -161,7 +166,8 @@ onRig("warns when its own selector of pods hides the update-trigger's pod", asyn
   }
 });
 
-onRig("a pod label selector is evaluated by the API server", async (rig) => {
+test("a pod label selector is evaluated by the API server", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a", { labels: { app: "web", cell: "one" } });
   await rig.pod("b", { labels: { app: "web", cell: "two" } });
@@ -202,7 +208,8 @@ test("warns once when an algorithm other than observed is chosen", () =>
     }
   }));
 
-onRig("requests JSON when it has to read an annotation of pods, and counts pods that lack it", async (rig) => {
+test("requests JSON when it has to read an annotation of pods, and counts pods that lack it", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   for (const [flags, asked, untimed] of [
@@ -226,7 +233,8 @@ onRig("requests JSON when it has to read an annotation of pods, and counts pods 
   }
 });
 
-onRig("renews the Lease of its cell in the core over a connection of its own, and a standby does not", async (rig) => {
+test("renews the Lease of its cell in the core over a connection of its own, and a standby does not", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const first = createEngineRuntime(rig, argv, 1);
@@ -255,7 +263,8 @@ onRig("renews the Lease of its cell in the core over a connection of its own, an
   assert.ok(second.coreHeartbeat.count(beats) > 0, "the next leader goes on");
 });
 
-onRig("a PodProtector that cannot be written does not silence the cell: the beats name it", async (rig) => {
+test("a PodProtector that cannot be written does not silence the cell: the beats name it", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.protect("api");
   await rig.pod("a");
@@ -275,7 +284,8 @@ onRig("a PodProtector that cannot be written does not silence the cell: the beat
   assert.equal(behind(), undefined);
 });
 
-onRig("without the right to write Leases it counts as upstream does", async (rig) => {
+test("without the right to write Leases it counts as upstream does", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const runtime = createEngineRuntime(rig, argv);
