@@ -52,7 +52,7 @@ async function restoreWorker(rig: Rig, ...clients: Running[]): Promise<void> {
   for (const { worker } of clients) worker.engine = rig.workerEngine;
 }
 
-test("after a core restore with equal counts nothing is written for a window, and then once, unconditionally", async (t) => {
+test("after a core restore with equal counts nothing is written for a window, then once, in any case", async (t) => {
   const rig = await rigFor(t);
   const running = await counted(rig);
   const { core, logs } = running;
@@ -131,7 +131,7 @@ test("a list that only keeps the watch fresh costs no live read of what has not 
   await rig.after(2000, { available: 2 });
 });
 
-test("a list without our own last write is followed by a live read, also where it only keeps the watch fresh", async (t) => {
+test("a list without our own last write leads to a live read, also where it only keeps the watch fresh", async (t) => {
   const rig = await rigFor(t);
   const running = await counted(rig);
   const { core } = running;
@@ -148,7 +148,7 @@ test("a list without our own last write is followed by a live read, also where i
   assert.equal(core.count(statusWrite), 0, "the window is waited for");
 });
 
-test("a barrier below the snapshot is a worker reset: it is logged, waits start again, nothing settles by it", async (t) => {
+test("a barrier below the snapshot is a worker reset: it is logged, waits start again, nothing settles", async (t) => {
   const rig = await rigFor(t);
   const running = await counted(rig);
   const { worker, logs, metrics } = running;
@@ -215,7 +215,7 @@ test("after a worker reset the new list is counted at once, although nothing els
   assert.equal(rig.available("web"), 1);
 });
 
-test("an aggregator that starts after a worker reset overwrites the recorded version of the former history", async (t) => {
+test("an aggregator that starts after a worker reset replaces the version recorded in former history", async (t) => {
   const rig = await rigFor(t);
   const before = await counted(rig);
   await before.stop();

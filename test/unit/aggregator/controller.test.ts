@@ -170,7 +170,7 @@ test("only PodProtectors that the label selector picks are written", async (t) =
   assert.equal(rig.protector("api").status, undefined);
 });
 
-test("a deposed leader stops writing at once, and a standby with a warm cache writes right after its election", async (t) => {
+test("a deposed leader stops writing at once, and a standby, its cache warm, writes when it is elected", async (t) => {
   const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
@@ -261,7 +261,7 @@ test("the pods of a protector that is recreated under its name are counted again
   assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, before);
 });
 
-test("a selector that is edited while its object is read live is counted by the new one, after a barrier", async (t) => {
+test("a selector edited while its object is read live is counted by the new one, after a barrier", async (t) => {
   const rig = await rigFor(t);
   await rig.protect("web");
   for (const name of ["a", "b", "c"]) await rig.pod(name);

@@ -52,7 +52,7 @@ test("a second cluster under the name of a cell counts nothing while the first o
   assert.ok(events.some((event) => event["reason"] === "CellHeldByOtherCluster"));
 });
 
-test("a cluster that was rebuilt under its old name takes over after three silent minutes, with a recount", async (t) => {
+test("a cluster rebuilt under its old name takes over after three silent minutes, with a recount", async (t) => {
   const rig = await rigFor(t);
   await rig.protect("web");
   const first = await clusterOf(rig, 21, 3);

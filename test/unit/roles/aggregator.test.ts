@@ -14,7 +14,7 @@ const quiet = "--update-trigger-enable=false";
 const isReady = { isVerbose: false, excluded: [] } as const;
 const lease = /leases/;
 
-test("takes the Lease in the worker cluster, counts its cell's pods into the core, and gives the Lease away", async (t) => {
+test("takes the Lease in the worker, counts its cell's pods into the core, and gives the Lease away", async (t) => {
   const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");

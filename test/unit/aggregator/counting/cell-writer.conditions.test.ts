@@ -114,7 +114,7 @@ test("aggregations that find nothing new write nothing, whoever asks for them", 
   assert.deepEqual([core.count(/^PUT /), rig.protector("web").metadata.resourceVersion], before);
 });
 
-test("Ready comes with the first counts, follows the other conditions, and has the generation of the spec", async (t) => {
+test("Ready comes with first counts, follows the other conditions, and has the generation of the spec", async (t) => {
   const { rig } = await counted(t, { ...quiet, pods: ["a", "b"], ms: 5000 });
   assert.partialDeepStrictEqual(ready(rig), { status: "True", reason: "Ready", observedGeneration: 1 });
   const { lastTransitionTime } = ready(rig) ?? {};

@@ -163,7 +163,7 @@ test("counts that nobody waits for come at the aggregation rate", async (t) => {
   await rig.after(510, { available: 1 });
 });
 
-test("a pod that becomes ready within a minute after an admission is counted at once, and other changes are not", async (t) => {
+test("a pod that becomes ready within a minute of an admission is counted at once, other changes not", async (t) => {
   const { rig } = await counted(t, { trigger: true });
   await deletePod(rig, "a");
   await rig.clock.advance(30_000);

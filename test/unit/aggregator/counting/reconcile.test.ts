@@ -39,7 +39,7 @@ test("a bucket settles when its pod is alive at a newer version", async (t) => {
   assert.equal(worker.count(fencePatch), 0);
 });
 
-test("a bucket of a pod that stays alive is fenced after the fence delay and settles at the fenced version", async (t) => {
+test("a bucket of a pod that stays alive is fenced after the delay and settles at the fenced version", async (t) => {
   const { rig, worker, metrics } = await counted(t);
   await rig.admit("web", "a");
   await rig.clock.advance(9900);
@@ -50,7 +50,7 @@ test("a bucket of a pod that stays alive is fenced after the fence delay and set
   assert.equal(metrics.value("aggregator_settled_total", { reason: "newer-version" }), 1);
 });
 
-test("a fence whose answer is lost proves nothing: the pod is patched again with another value, and waits double", async (t) => {
+test("a fence whose answer is lost proves nothing: it is sent again with a new value, and waits double", async (t) => {
   const { rig, worker } = await counted(t);
   const values = new Set<unknown>();
   const sentAtMs: number[] = [];

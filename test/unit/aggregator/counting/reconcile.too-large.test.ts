@@ -28,7 +28,7 @@ async function fill(rig: Rig, cells: readonly CellStatus[], roomBytes: number): 
   await write(etcdBytesMax - withoutFiller - roomBytes);
 }
 
-test("an aggregator settles in an object that is as large as etcd takes, because its write makes it smaller", async (t) => {
+test("an aggregator settles in an object as large as etcd takes, because its write makes it smaller", async (t) => {
   const { rig } = await counted(t, { trigger: true });
   const { aggregation } = rig.cell("web") ?? {};
   assert.ok(aggregation !== undefined);
@@ -38,7 +38,7 @@ test("an aggregator settles in an object that is as large as etcd takes, because
   await rig.after(3_000, { buckets: 0, available: 3 });
 });
 
-test("counts that the object has no room for are tried again, counted as failed, and written when there is room", async (t) => {
+test("counts without room in the object are tried again, count as failed, and are written with room", async (t) => {
   const rig = await rigFor(t);
   await rig.protect("web");
   await fill(rig, [], 60);

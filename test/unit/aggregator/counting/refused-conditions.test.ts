@@ -48,7 +48,7 @@ for (const kind of ["forbidden", "invalid"] as const) {
   });
 }
 
-test("conditions come with a write of counts some minutes after the policy was replaced, without a restart", async (t) => {
+test("conditions come with counts some minutes after the policy was replaced, without a restart", async (t) => {
   const rig = await rigFor(t);
   await rig.protect("web", { minAvailable: 1 });
   await rig.pod("a");

@@ -128,7 +128,7 @@ test("an answer that is not the cell's Lease is malformed, and other errors pass
   await assert.rejects(odd.read(signal), (error) => isKubeError(error, "malformed"));
 });
 
-test("what is wrong with the gate is named in the beat, stays while nothing is known, and goes with the fault", async (t) => {
+test("a fault of the gate is named in the beat, stays while nothing is known, and goes with the fault", async (t) => {
   const rig = await rigFor(t);
   const { writer } = writerOf(rig);
   const named = (): string | undefined =>
