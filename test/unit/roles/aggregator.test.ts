@@ -4,15 +4,17 @@ import { cellLeaseName, readCellLease } from "../../../src/api/cell-lease.ts";
 import { digestOfUID, unpackDigests } from "../../../src/accounting/history/uid-digest.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createAggregator } from "../../../src/roles/aggregator.ts";
-import { type Logger, silentLogger } from "../../../src/util/logger.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
 import { cellID, rigFor, withRig } from "../aggregator/rig.ts";
+import { createRecordingLogger } from "../observability/recording-logger.ts";
 import { createEngineRuntime } from "./engine-runtime.ts";
 
 const argv = ["--role=aggregator", `--aggregator-cell-id=${cellID}`];
 const quiet = "--update-trigger-enable=false";
 const isReady = { isVerbose: false, excluded: [] } as const;
 const lease = /leases/;
+const warnings = ({ entries }: ReturnType<typeof createRecordingLogger>, what: RegExp) =>
+  entries.filter(({ level, message }) => level === "warn" && what.test(message));
 
 test("takes the Lease in the worker, counts its cell's pods into the core, and gives the Lease away", async (t) => {
   const rig = await rigFor(t);
@@ -141,14 +143,13 @@ test("without the right to touch a pod it goes on as without the update-trigger,
     (method === "PATCH" || method === "POST") && path.includes("/pods")
       ? new KubeError("forbidden", "upstream's rights")
       : undefined;
-  const warned: string[] = [];
-  const logger: Logger = { ...silentLogger, warn: (message) => void warned.push(message), with: () => logger };
+  const logger = createRecordingLogger();
   await rig.run(createAggregator({ ...runtime, logger }));
   await rig.after(3000, { available: 1 });
   await rig.pod("b");
   await rig.after(100_000, { available: 2 });
   assert.equal(runtime.metrics.value("aggregator_update_trigger_spin", { event: "update", error: "forbidden" }), 2);
-  assert.equal(warned.filter((message) => /May not touch/.test(message)).length, 1);
+  assert.equal(warnings(logger, /May not touch/).length, 1);
 });
 
 test("warns when its own selector of pods hides the update-trigger's pod", async (t) => {
@@ -158,11 +159,10 @@ test("warns when its own selector of pods hides the update-trigger's pod", async
     [["--update-trigger-dummy-pod-labels=cell=one"], 0],
     [[quiet], 0],
   ] as const) {
-    const warned: string[] = [];
-    const logger: Logger = { ...silentLogger, warn: (message) => void warned.push(message), with: () => logger };
+    const logger = createRecordingLogger();
     const runtime = createEngineRuntime(rig, [...argv, "--aggregator-pod-label-selector=cell=one", ...flags]);
     await createAggregator({ ...runtime, logger });
-    assert.equal(warned.filter((message) => /does not select the update-trigger pod/.test(message)).length, expected);
+    assert.equal(warnings(logger, /does not select the update-trigger pod/).length, expected);
   }
 });
 
@@ -189,24 +189,20 @@ test("stops at once at any moment of its start, leaving no timer", async () => {
 
 const algorithmFlag = "--aggregator-informer-synctime-algorithm";
 
-test("warns once when an algorithm other than observed is chosen", () =>
-  withRig(async (rig) => {
-    for (const [flags, expected] of [
-      [[], []],
-      [[`${algorithmFlag}=observed`], []],
-      [[`${algorithmFlag}=clock`], [{ algorithm: "clock" }]],
-      [[`${algorithmFlag}=annotation`, `${algorithmFlag}.annotation-key=a`], [{ algorithm: "annotation" }]],
-    ] as const) {
-      const warned: unknown[] = [];
-      const logger: Logger = {
-        ...silentLogger,
-        warn: (message, fields) => void (/may admit deletions below minAvailable/.test(message) && warned.push(fields)),
-        with: () => logger,
-      };
-      await createAggregator({ ...createEngineRuntime(rig, [...argv, ...flags]), logger });
-      assert.deepEqual(warned, expected);
-    }
-  }));
+test("warns once when an algorithm other than observed is chosen", async (t) => {
+  const rig = await rigFor(t);
+  for (const [flags, expected] of [
+    [[], []],
+    [[`${algorithmFlag}=observed`], []],
+    [[`${algorithmFlag}=clock`], [{ algorithm: "clock" }]],
+    [[`${algorithmFlag}=annotation`, `${algorithmFlag}.annotation-key=a`], [{ algorithm: "annotation" }]],
+  ] as const) {
+    const logger = createRecordingLogger();
+    await createAggregator({ ...createEngineRuntime(rig, [...argv, ...flags]), logger });
+    const warned = warnings(logger, /may admit deletions below minAvailable/).map(({ fields }) => fields);
+    assert.deepEqual(warned, expected);
+  }
+});
 
 test("requests JSON when it has to read an annotation of pods, and counts pods that lack it", async (t) => {
   const rig = await rigFor(t);
