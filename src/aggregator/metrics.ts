@@ -91,6 +91,21 @@ export function createAggregatorMetrics(metrics: Metrics) {
       "PodProtectors that want pods to stay and match none, in this cell or, by their status, in another one",
       [],
     ),
+    ...createPoolHistograms(metrics),
+  };
+}
+
+function createPromptCounter(metrics: Metrics): Counter {
+  return metrics.counter(
+    "aggregator_prompt_count_total",
+    "Times that a PodProtector was to be counted at once because somebody waits for it, by result: prompt, or left " +
+      "to the aggregation rate because of its share, tokens or bytes, or because the rate is sooner",
+    ["result"],
+  );
+}
+
+function createPoolHistograms(metrics: Metrics) {
+  return {
     poolDrainCount: metrics.histogram(
       "aggregator_next_event_pool_drain_count",
       "PodProtectors taken from the next-event pool at once",
@@ -104,15 +119,6 @@ export function createAggregatorMetrics(metrics: Metrics) {
       asyncLatencySeconds,
     ),
   };
-}
-
-function createPromptCounter(metrics: Metrics): Counter {
-  return metrics.counter(
-    "aggregator_prompt_count_total",
-    "Times that a PodProtector was to be counted at once because somebody waits for it, by result: prompt, or left " +
-      "to the aggregation rate because of its share, tokens or bytes, or because the rate is sooner",
-    ["result"],
-  );
 }
 
 function createSizeGauges(metrics: Metrics, worker: WorkerMetrics) {

@@ -4,7 +4,7 @@ import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
-import { counted, createRig, onRig, type Rig, type Running, withRig } from "./rig.ts";
+import { counted, type Rig, rigFor, type Running } from "./rig.ts";
 
 const fencePatch = /^PATCH .*\/pods\/\w+\/status$/;
 const barrierList = /^GET \/api\/v1\/pods$/;
@@ -25,16 +25,16 @@ async function effort(rig: Rig, running: Running, ms: number): Promise<Effort> {
   };
 }
 
-onRig("with nothing to do an aggregator sets no timer and sends no request but its watches", async (rig) => {
-  const running = await counted(rig);
+test("with nothing to do an aggregator sets no timer and sends no request but its watches", async (t) => {
+  const { rig, ...running } = await counted(t);
   await rig.clock.advance(10_000);
   const { timers, requests } = await effort(rig, running, 180_000);
   assert.equal(timers, 0);
   assert.equal(requests, 0);
 });
 
-onRig("buckets that wait for their window cost a handful of requests, including anonymous ones", async (rig) => {
-  const running = await counted(rig);
+test("buckets that wait for their window cost a handful of requests, including anonymous ones", async (t) => {
+  const { rig, ...running } = await counted(t);
   const { uid } = rig.workerEngine.get(types.pods, "default", "a").metadata;
   await rig.addBucket("web", { podUID: uid });
   await rig.addBucket("web", { counter: 3 });
@@ -50,8 +50,8 @@ onRig("buckets that wait for their window cost a handful of requests, including 
   assert.deepEqual(rig.buckets("web"), []);
 });
 
-onRig("LISTs and fences that always fail are repeated seldom, and everything settles once they work", async (rig) => {
-  const running = await counted(rig, { trigger: true });
+test("LISTs and fences that always fail are repeated seldom, and everything settles once they work", async (t) => {
+  const { rig, ...running } = await counted(t, { trigger: true });
   const { worker } = running;
   const { uid } = rig.workerEngine.get(types.pods, "default", "b").metadata;
   worker.onRequest = (_, what) =>
@@ -67,8 +67,8 @@ onRig("LISTs and fences that always fail are repeated seldom, and everything set
   await rig.after(120_000, { buckets: 0 });
 });
 
-onRig("a barrier that passes while a status write is under way wakes the protector that waits for it", async (rig) => {
-  const { core, metrics } = await counted(rig, { trigger: true });
+test("a barrier that passes while a status write is under way wakes the protector that waits for it", async (t) => {
+  const { rig, core, metrics } = await counted(t, { trigger: true });
   await rig.clock.advance(10_000);
   let release: (() => void) | undefined;
   core.onRequest = (request) =>
@@ -89,8 +89,8 @@ onRig("a barrier that passes while a status write is under way wakes the protect
   assert.equal(metrics.value("aggregator_settled_total", { reason: "gone" }), 1);
 });
 
-onRig("a progress that comes while a status write is under way is not missed", async (rig) => {
-  const { core, worker } = await counted(rig);
+test("a progress that comes while a status write is under way is not missed", async (t) => {
+  const { rig, core, worker } = await counted(t);
   let release: (() => void) | undefined;
   core.onRequest = (request) =>
     request.method === "PUT" && release === undefined
@@ -109,8 +109,8 @@ onRig("a progress that comes while a status write is under way is not missed", a
   await rig.after(3000, { buckets: 0 });
 });
 
-onRig("when protectors and pods go, what was kept about them is freed", async (rig) => {
-  const { aggregator } = await counted(rig, { trigger: true });
+test("when protectors and pods go, what was kept about them is freed", async (t) => {
+  const { rig, aggregator } = await counted(t, { trigger: true });
   await rig.admit("web", "a");
   await rig.clock.advance(20_000);
   assert.equal(aggregator.sizes().fences, 1);
@@ -126,8 +126,8 @@ onRig("when protectors and pods go, what was kept about them is freed", async (r
   assert.equal(aggregator.sizes().fences, 0, "fences are forgotten with time");
 });
 
-onRig("pods that may not be fenced are tried again after some windows", async (rig) => {
-  const { worker } = await counted(rig, { trigger: true });
+test("pods that may not be fenced are tried again after some windows", async (t) => {
+  const { rig, worker } = await counted(t, { trigger: true });
   worker.onRequest = (_, what) => (fencePatch.test(what) ? new KubeError("forbidden", "no") : undefined);
   await rig.admit("web", "a");
   await rig.after(100_000, { buckets: 0 });
@@ -138,10 +138,9 @@ onRig("pods that may not be fenced are tried again after some windows", async (r
   assert.equal(worker.count(fencePatch), 2);
 });
 
-test("stopping ends everything: no timer is left, whatever was under way", async () => {
+test("stopping ends everything: no timer is left, whatever was under way", async (t) => {
   for (const atMs of [0, 1, 400, 5000, 12_000, 12_020, 76_000]) {
-    const rig = await createRig();
-    const { worker } = await counted(rig, { trigger: true });
+    const { rig, worker } = await counted(t, { trigger: true });
     const { uid } = rig.workerEngine.get(types.pods, "default", "b").metadata;
     await rig.admit("web", "a");
     await rig.admit("web", "c");
@@ -161,22 +160,22 @@ test("stopping ends everything: no timer is left, whatever was under way", async
   }
 });
 
-test("fences that were waiting when leadership ended are sent in the next term", () =>
-  withRig(async (rig) => {
-    const { worker, lead, depose } = await counted(rig, { trigger: true });
-    for (const name of ["a", "b", "c"]) await rig.admit("web", name);
-    worker.onRequest = async (_, what) => {
-      if (fencePatch.test(what) && worker.count(fencePatch) === 1) void depose();
-      return undefined;
-    };
-    await rig.clock.advance(15_000);
-    assert.equal(worker.count(fencePatch), 1);
-    worker.onRequest = () => undefined;
-    lead();
-    await rig.after(15_000, { buckets: 0 });
-  }));
+test("fences that were waiting when leadership ended are sent in the next term", async (t) => {
+  const { rig, worker, lead, depose } = await counted(t, { trigger: true });
+  for (const name of ["a", "b", "c"]) await rig.admit("web", name);
+  worker.onRequest = async (_, what) => {
+    if (fencePatch.test(what) && worker.count(fencePatch) === 1) void depose();
+    return undefined;
+  };
+  await rig.clock.advance(15_000);
+  assert.equal(worker.count(fencePatch), 1);
+  worker.onRequest = () => undefined;
+  lead();
+  await rig.after(15_000, { buckets: 0 });
+});
 
-onRig("hundreds of protectors and buckets settle within the rate of fences", async (rig) => {
+test("hundreds of protectors and buckets settle within the rate of fences", async (t) => {
+  const rig = await rigFor(t);
   for (let index = 0; index < 60; index++) {
     await rig.protect(`p${index}`);
     for (let pod = 0; pod < 5; pod++) await rig.pod(`p${index}-${pod}`, { labels: { app: `p${index}` } });

@@ -1,7 +1,8 @@
 /** Histories that go back: a restored core, a restored worker, a list from a server that lags. */
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { builtInResources as types } from "../../double/engine/resources.ts";
-import { onRig, type Rig, type Running } from "./rig.ts";
+import { type Rig, rigFor, type Running } from "./rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
 const liveRead = /^GET .*\/podprotectors\/web$/;
@@ -51,28 +52,27 @@ async function restoreWorker(rig: Rig, ...clients: Running[]): Promise<void> {
   for (const { worker } of clients) worker.engine = rig.workerEngine;
 }
 
-onRig(
-  "after a core restore with equal counts nothing is written for a window, and then once, unconditionally",
-  async (rig) => {
-    const running = await counted(rig);
-    const { core, logs } = running;
-    await restoreCore(rig, running);
-    const countedAt = rig.cell("web")?.aggregation?.countedAt;
-    core.log = [];
-    running.protectorInformer.relist();
-    await rig.clock.advance(74_000);
-    assert.equal(core.count(statusWrite), 0);
-    assert.ok(logs.some(({ level, message }) => level === "error" && message.includes("the core was restored")));
-    await rig.clock.advance(40_000);
-    assert.equal(core.count(statusWrite), 1);
-    assert.notEqual(rig.cell("web")?.aggregation?.countedAt, countedAt);
-    assert.equal(rig.available("web"), 3);
-    await rig.clock.advance(100_000);
-    assert.equal(core.count(statusWrite), 1, "and then only for reasons");
-  },
-);
+test("after a core restore with equal counts nothing is written for a window, then once, in any case", async (t) => {
+  const rig = await rigFor(t);
+  const running = await counted(rig);
+  const { core, logs } = running;
+  await restoreCore(rig, running);
+  const countedAt = rig.cell("web")?.aggregation?.countedAt;
+  core.log = [];
+  running.protectorInformer.relist();
+  await rig.clock.advance(74_000);
+  assert.equal(core.count(statusWrite), 0);
+  assert.ok(logs.some(({ level, message }) => level === "error" && message.includes("the core was restored")));
+  await rig.clock.advance(40_000);
+  assert.equal(core.count(statusWrite), 1);
+  assert.notEqual(rig.cell("web")?.aggregation?.countedAt, countedAt);
+  assert.equal(rig.available("web"), 3);
+  await rig.clock.advance(100_000);
+  assert.equal(core.count(statusWrite), 1, "and then only for reasons");
+});
 
-onRig("a core restore that only a live read can show is detected at the relist", async (rig) => {
+test("a core restore that only a live read can show is detected at the relist", async (t) => {
+  const rig = await rigFor(t);
   const running = await counted(rig);
   const { core } = running;
   // So the restored object looks newer than what the informer knows.
@@ -90,7 +90,8 @@ onRig("a core restore that only a live read can show is detected at the relist",
   assert.equal(core.count(statusWrite), 1);
 });
 
-onRig("a relist of PodProtectors is followed by one live read of each before anything is written", async (rig) => {
+test("a relist of PodProtectors is followed by one live read of each before anything is written", async (t) => {
+  const rig = await rigFor(t);
   const { core } = await counted(rig);
   await rig.clock.advance(5000);
   rig.coreEngine.forgetHistory();
@@ -105,7 +106,8 @@ onRig("a relist of PodProtectors is followed by one live read of each before any
   assert.equal(core.count(liveRead), 1);
 });
 
-onRig("a list that only keeps the watch fresh costs no live read of what has not changed", async (rig) => {
+test("a list that only keeps the watch fresh costs no live read of what has not changed", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("quiet");
   await rig.protect("web");
   for (const name of ["a", "b", "c"]) await rig.pod(name);
@@ -129,50 +131,47 @@ onRig("a list that only keeps the watch fresh costs no live read of what has not
   await rig.after(2000, { available: 2 });
 });
 
-onRig(
-  "a list without our own last write is followed by a live read, also where it only keeps the watch fresh",
-  async (rig) => {
-    const running = await counted(rig);
-    const { core } = running;
-    await writeUnseen(rig, running);
-    const { protectorInformer } = running;
-    const seenByInformer = Number([...protectorInformer.values()][0]?.resourceVersion);
-    await restoreCore(rig, running, seenByInformer);
-    assert.equal(Number(rig.protector("web").metadata.resourceVersion), seenByInformer);
-    core.lagMs = 0;
-    core.log = [];
-    protectorInformer.relist({ isPaced: true });
-    await rig.clock.advance(60_000);
-    assert.ok(core.count(liveRead) >= 1);
-    assert.equal(core.count(statusWrite), 0, "the window is waited for");
-  },
-);
+test("a list without our own last write leads to a live read, also where it only keeps the watch fresh", async (t) => {
+  const rig = await rigFor(t);
+  const running = await counted(rig);
+  const { core } = running;
+  await writeUnseen(rig, running);
+  const { protectorInformer } = running;
+  const seenByInformer = Number([...protectorInformer.values()][0]?.resourceVersion);
+  await restoreCore(rig, running, seenByInformer);
+  assert.equal(Number(rig.protector("web").metadata.resourceVersion), seenByInformer);
+  core.lagMs = 0;
+  core.log = [];
+  protectorInformer.relist({ isPaced: true });
+  await rig.clock.advance(60_000);
+  assert.ok(core.count(liveRead) >= 1);
+  assert.equal(core.count(statusWrite), 0, "the window is waited for");
+});
 
-onRig(
-  "a barrier below the snapshot is a worker reset: it is logged, waits start again, nothing settles by it",
-  async (rig) => {
-    const running = await counted(rig);
-    const { worker, logs, metrics } = running;
-    // The old connection hangs, so the aggregator still believes in the old pods.
-    await restoreWorker(rig, running);
-    await rig.pod("z");
-    const { uid } = rig.workerEngine.get(types.pods, "default", "z").metadata;
-    // A pod that the old snapshot does not have and an eviction: "gone" needs a barrier, and any is above the new
-    // versions.
-    await rig.addBucket("web", { podUID: uid });
-    await rig.clock.advance(3000);
-    assert.equal(metrics.value(historyResets), 1);
-    assert.ok(logs.some(({ level, message }) => level === "error" && message.includes("history was reset")));
-    assert.equal(rig.buckets("web").length, 1);
-    await rig.after(10_000, { buckets: 1 }, "z is alive and waits for its window");
-    assert.equal(rig.available("web"), 1, "counted again in the new history");
-    await rig.after(75_000, { buckets: 0 });
-    assert.equal(metrics.value(historyResets), 1);
-    assert.ok(worker.count(barrierList) < 10);
-  },
-);
+test("a barrier below the snapshot is a worker reset: it is logged, waits start again, nothing settles", async (t) => {
+  const rig = await rigFor(t);
+  const running = await counted(rig);
+  const { worker, logs, metrics } = running;
+  // The old connection hangs, so the aggregator still believes in the old pods.
+  await restoreWorker(rig, running);
+  await rig.pod("z");
+  const { uid } = rig.workerEngine.get(types.pods, "default", "z").metadata;
+  // A pod that the old snapshot does not have and an eviction: "gone" needs a barrier, and any is above the new
+  // versions.
+  await rig.addBucket("web", { podUID: uid });
+  await rig.clock.advance(3000);
+  assert.equal(metrics.value(historyResets), 1);
+  assert.ok(logs.some(({ level, message }) => level === "error" && message.includes("history was reset")));
+  assert.equal(rig.buckets("web").length, 1);
+  await rig.after(10_000, { buckets: 1 }, "z is alive and waits for its window");
+  assert.equal(rig.available("web"), 1, "counted again in the new history");
+  await rig.after(75_000, { buckets: 0 });
+  assert.equal(metrics.value(historyResets), 1);
+  assert.ok(worker.count(barrierList) < 10);
+});
 
-onRig("a worker reset that the informer meets first, by relisting, is detected as well", async (rig) => {
+test("a worker reset that the informer meets first, by relisting, is detected as well", async (t) => {
+  const rig = await rigFor(t);
   const running = await counted(rig);
   const { worker, metrics } = running;
   const { uid } = rig.workerEngine.get(types.pods, "default", "a").metadata;
@@ -195,46 +194,43 @@ onRig("a worker reset that the informer meets first, by relisting, is detected a
   await rig.after(80_000, { buckets: 0 });
 });
 
-onRig(
-  "after a worker reset the new list is counted at once, although nothing else happens to its pods",
-  async (rig) => {
-    await rig.protect("web");
-    for (const name of ["a", "b", "c"]) await rig.pod(name);
-    await rig.noise(rig.workerEngine, 50);
-    const running = await rig.start();
-    await rig.after(65_000, { available: 3 });
-    await restoreWorker(rig, running);
-    await rig.pod("z");
-    running.worker.dropWatches();
-    running.podInformer.relist();
-    // Leases and the like take the versions of lists further; of pods no event says so, only the bookmark of the next
-    // minute.
-    for (let halfSecond = 0; halfSecond < 12; halfSecond++) {
-      await rig.clock.advance(500);
-      await rig.noise(rig.workerEngine);
-    }
-    assert.equal(running.metrics.value(historyResets), 1);
-    assert.equal(rig.available("web"), 1);
-  },
-);
+test("after a worker reset the new list is counted at once, although nothing else happens to its pods", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  for (const name of ["a", "b", "c"]) await rig.pod(name);
+  await rig.noise(rig.workerEngine, 50);
+  const running = await rig.start();
+  await rig.after(65_000, { available: 3 });
+  await restoreWorker(rig, running);
+  await rig.pod("z");
+  running.worker.dropWatches();
+  running.podInformer.relist();
+  // Leases and the like take the versions of lists further; of pods no event says so, only the bookmark of the next
+  // minute.
+  for (let halfSecond = 0; halfSecond < 12; halfSecond++) {
+    await rig.clock.advance(500);
+    await rig.noise(rig.workerEngine);
+  }
+  assert.equal(running.metrics.value(historyResets), 1);
+  assert.equal(rig.available("web"), 1);
+});
 
-onRig(
-  "an aggregator that starts after a worker reset overwrites the recorded version of the former history",
-  async (rig) => {
-    const before = await counted(rig);
-    await before.stop();
-    await restoreWorker(rig);
-    await rig.pod("z");
-    const { metrics, core } = await rig.start({ trigger: true, seed: 11 });
-    await rig.after(30_000, { available: 1 });
-    assert.equal(metrics.value(historyResets), 1);
-    await rig.pod("y");
-    await rig.after(1000, { available: 2 }, "and goes on as usual");
-    assert.equal(core.count(statusWrite), 2);
-  },
-);
+test("an aggregator that starts after a worker reset replaces the version recorded in former history", async (t) => {
+  const rig = await rigFor(t);
+  const before = await counted(rig);
+  await before.stop();
+  await restoreWorker(rig);
+  await rig.pod("z");
+  const { metrics, core } = await rig.start({ trigger: true, seed: 11 });
+  await rig.after(30_000, { available: 1 });
+  assert.equal(metrics.value(historyResets), 1);
+  await rig.pod("y");
+  await rig.after(1000, { available: 2 }, "and goes on as usual");
+  assert.equal(core.count(statusWrite), 2);
+});
 
-onRig("a list from a lagging server is no reset: nothing is written or settled from it", async (rig) => {
+test("a list from a lagging server is no reset: nothing is written or settled from it", async (t) => {
+  const rig = await rigFor(t);
   // The engines draw the same UIDs, so that one is the other's past.
   const lagging = rig.newEngine();
   await lagging.bootstrap();

@@ -3,12 +3,13 @@ import { test } from "node:test";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { later } from "../../../src/util/clock.ts";
-import { counted, onRig, withRig } from "./rig.ts";
+import { counted, rigFor, withRig } from "./rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
 const barrierList = /^GET \/api\/v1\/pods$/;
 
-onRig("counts appear once the watch has passed a barrier sent after the protector was seen", async (rig) => {
+test("counts appear once the watch has passed a barrier sent after the protector was seen", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   await rig.pod("b", { ready: false });
@@ -25,36 +26,38 @@ onRig("counts appear once the watch has passed a barrier sent after the protecto
   assert.equal(rig.protector("web").status?.summary.aggregatedAvailableReplicas, 2);
 });
 
-onRig(
-  "a burst of pod events costs one status write, after rate times jitter, and at most one a period",
-  async (rig) => {
-    const { core } = await counted(rig, { pods: ["a"], ms: 5000 });
-    core.log = [];
-    for (let index = 0; index < 20; index++) await rig.pod(`b${index}`);
-    await rig.clock.advance(499);
-    assert.equal(core.count(statusWrite), 0);
-    await rig.clock.advance(501);
-    assert.equal(core.count(statusWrite), 1);
-    assert.equal(rig.available("web"), 21);
+test("a burst of pod events costs one status write, after rate times jitter, and at most one a period", async (t) => {
+  const { rig, core } = await counted(t, { pods: ["a"], ms: 5000 });
+  core.log = [];
+  for (let index = 0; index < 20; index++) await rig.pod(`b${index}`);
+  await rig.clock.advance(499);
+  assert.equal(core.count(statusWrite), 0);
+  await rig.clock.advance(501);
+  assert.equal(core.count(statusWrite), 1);
+  assert.equal(rig.available("web"), 21);
 
-    core.log = [];
-    for (let tenth = 0; tenth < 100; tenth++) {
-      await rig.pod(`c${tenth}`);
-      await rig.clock.advance(100);
-    }
-    const writes = core.count(statusWrite);
-    assert.ok(writes >= 9 && writes <= 20, `${writes} writes in 10 s at a rate of 0.5 to 1 s`);
-  },
-);
+  core.log = [];
+  for (let tenth = 0; tenth < 100; tenth++) {
+    await rig.pod(`c${tenth}`);
+    await rig.clock.advance(100);
+  }
+  const writes = core.count(statusWrite);
+  assert.ok(writes >= 9 && writes <= 20, `${writes} writes in 10 s at a rate of 0.5 to 1 s`);
+});
 
-onRig("a protector's own aggregationRateMillis replaces the flag's", async (rig) => {
-  await counted(rig, { pods: ["a"], spec: { admissionHistoryConfig: { aggregationRateMillis: 20_000 } }, ms: 70_000 });
+test("a protector's own aggregationRateMillis replaces the flag's", async (t) => {
+  const { rig } = await counted(t, {
+    pods: ["a"],
+    spec: { admissionHistoryConfig: { aggregationRateMillis: 20_000 } },
+    ms: 70_000,
+  });
   await rig.pod("b");
   await rig.after(9000, { available: 1 });
   await rig.after(11_000, { available: 2 });
 });
 
-onRig("a change of labels moves the pod between the protectors of the old and of the new labels", async (rig) => {
+test("a change of labels moves the pod between the protectors of the old and of the new labels", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.protect("api");
   await rig.pod("a");
@@ -68,7 +71,8 @@ onRig("a change of labels moves the pod between the protectors of the old and of
   assert.deepEqual([rig.available("web"), rig.available("api")], [1, 2]);
 });
 
-onRig("a pod is counted at the moment it has been Ready for minReadySeconds, without any event", async (rig) => {
+test("a pod is counted at the moment it has been Ready for minReadySeconds, without any event", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web", { minReadySeconds: 30 });
   await rig.pod("old");
   const { core } = await rig.start();
@@ -84,7 +88,8 @@ onRig("a pod is counted at the moment it has been Ready for minReadySeconds, wit
   assert.equal(core.count(statusWrite), 2);
 });
 
-onRig("when the wall clock is set, all is counted again within a minute, even if no pod changes", async (rig) => {
+test("when the wall clock is set, all is counted again within a minute, even if no pod changes", async (t) => {
+  const rig = await rigFor(t);
   const hourMs = 3_600_000;
   await rig.protect("web", { minReadySeconds: 30 });
   await rig.pod("a");
@@ -111,7 +116,8 @@ onRig("when the wall clock is set, all is counted again within a minute, even if
   assert.equal(logs.filter(({ message }) => message.includes("wall clock")).length, 4);
 });
 
-onRig("an invalid selector is reported when it appears, not at each status write of others", async (rig) => {
+test("an invalid selector is reported when it appears, not at each status write of others", async (t) => {
+  const rig = await rigFor(t);
   const broken = { matchExpressions: [{ key: "app", operator: "In", values: [] }] } as const;
   await rig.protect("web", { selector: broken });
   const { logs, metrics } = await rig.start();
@@ -129,7 +135,8 @@ onRig("an invalid selector is reported when it appears, not at each status write
   assert.equal(reports(), 2);
 });
 
-onRig("a selector that turns invalid leaves the last valid one in force: counts and settling go on", async (rig) => {
+test("a selector that turns invalid leaves the last valid one in force: counts and settling go on", async (t) => {
+  const rig = await rigFor(t);
   const broken = { matchExpressions: [{ key: "app", operator: "In", values: [] }] } as const;
   await rig.protect("web");
   await rig.pod("a");
@@ -144,15 +151,16 @@ onRig("a selector that turns invalid leaves the last valid one in force: counts 
   assert.equal(rig.cell("web")?.aggregation?.countedSpec, spec);
 });
 
-onRig("an object that takes the name of another with an invalid selector does not inherit a valid one", async (rig) => {
-  await counted(rig, { pods: ["a"], ms: 70_000 });
+test("an object that takes the name of another with an invalid selector does not inherit a valid one", async (t) => {
+  const { rig } = await counted(t, { pods: ["a"], ms: 70_000 });
   await rig.coreEngine.delete(rig.protectorType, "default", "web");
   await rig.protect("web", { selector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } });
   await rig.clock.advance(70_000);
   assert.equal(rig.protector("web").status, undefined);
 });
 
-onRig("only PodProtectors that the label selector picks are written", async (rig) => {
+test("only PodProtectors that the label selector picks are written", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web", {}, { labels: { team: "one" } });
   await rig.protect("api");
   await rig.pod("a");
@@ -162,31 +170,29 @@ onRig("only PodProtectors that the label selector picks are written", async (rig
   assert.equal(rig.protector("api").status, undefined);
 });
 
-onRig(
-  "a deposed leader stops writing at once, and a standby with a warm cache writes right after its election",
-  async (rig) => {
-    await rig.protect("web");
-    await rig.pod("a");
-    const first = await rig.start();
-    const standby = await rig.start({ lead: false, seed: 8 });
-    await rig.after(65_000, { available: 1 });
-    assert.equal(standby.core.count(statusWrite), 0);
+test("a deposed leader stops writing at once, and a standby, its cache warm, writes when it is elected", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  await rig.pod("a");
+  const first = await rig.start();
+  const standby = await rig.start({ lead: false, seed: 8 });
+  await rig.after(65_000, { available: 1 });
+  assert.equal(standby.core.count(statusWrite), 0);
 
-    await rig.pod("b");
-    await first.depose();
-    first.core.log = [];
-    await rig.clock.advance(60_000);
-    assert.deepEqual(first.core.log, [], "a deposed leader asks for nothing");
-    assert.equal(rig.available("web"), 1);
+  await rig.pod("b");
+  await first.depose();
+  first.core.log = [];
+  await rig.clock.advance(60_000);
+  assert.deepEqual(first.core.log, [], "a deposed leader asks for nothing");
+  assert.equal(rig.available("web"), 1);
 
-    standby.lead();
-    await rig.after(0, { available: 2 }, "without waiting for an event or a barrier");
-    assert.equal(standby.core.count(statusWrite), 1);
-  },
-);
+  standby.lead();
+  await rig.after(0, { available: 2 }, "without waiting for an event or a barrier");
+  assert.equal(standby.core.count(statusWrite), 1);
+});
 
-onRig("a write in flight is given up when leadership ends, and a later term works again", async (rig) => {
-  const { core, lead, depose } = await counted(rig, { pods: ["a"] });
+test("a write in flight is given up when leadership ends, and a later term works again", async (t) => {
+  const { rig, core, lead, depose } = await counted(t, { pods: ["a"] });
   let release = (): void => {};
   core.onRequest = (request) =>
     request.method === "PUT" ? new Promise((resolve) => (release = () => resolve(undefined))) : undefined;
@@ -201,7 +207,8 @@ onRig("a write in flight is given up when leadership ends, and a later term work
   await rig.after(0, { available: 2 });
 });
 
-onRig("after an edit of the selector the pods are counted again, and only after a barrier", async (rig) => {
+test("after an edit of the selector the pods are counted again, and only after a barrier", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   await rig.pod("b", { labels: { app: "api" } });
@@ -239,51 +246,49 @@ test("in a quiet cluster first counts wait for a bookmark, or for the dummy pod 
   }
 });
 
-test("the pods of a protector that is recreated under its name are counted again, after a settle window", () =>
-  withRig(async (rig) => {
-    await rig.protect("web");
-    await rig.pod("a");
-    await rig.start({ trigger: true });
-    await rig.clock.advance(5000);
-    const before = rig.cell("web")?.aggregation?.countedSpec;
-    await rig.coreEngine.delete(rig.protectorType, "default", "web");
-    await rig.protect("web");
-    await rig.clock.advance(70_000);
-    assert.equal(rig.cell("web"), undefined);
-    await rig.after(10_000, { available: 1 });
-    assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, before);
-  }));
+test("the pods of a protector that is recreated under its name are counted again, after a settle window", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  await rig.pod("a");
+  await rig.start({ trigger: true });
+  await rig.clock.advance(5000);
+  const before = rig.cell("web")?.aggregation?.countedSpec;
+  await rig.coreEngine.delete(rig.protectorType, "default", "web");
+  await rig.protect("web");
+  await rig.clock.advance(70_000);
+  assert.equal(rig.cell("web"), undefined);
+  await rig.after(10_000, { available: 1 });
+  assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, before);
+});
 
-onRig(
-  "a selector that is edited while its object is read live is counted by the new one, after a barrier",
-  async (rig) => {
-    await rig.protect("web");
-    for (const name of ["a", "b", "c"]) await rig.pod(name);
-    await rig.pod("x", { labels: { app: "api" } });
-    const { core, worker, protectorInformer } = await rig.start({ trigger: true });
-    await rig.after(5000, { available: 3 });
-    const specBefore = rig.cell("web")?.aggregation?.countedSpec;
-    let release: (() => void) | undefined;
-    core.onRequest = (_, what) =>
-      /^GET .*\/podprotectors\/web$/.test(what) && release === undefined
-        ? new Promise((resolve) => (release = () => resolve(undefined)))
-        : undefined;
-    worker.onRequest = (_, what) =>
-      /^GET \/api\/v1\/pods$/.test(what) ? new KubeError("serverError", "no") : undefined;
-    protectorInformer.relist();
-    await rig.clock.advance(2000);
-    assert.notEqual(release, undefined, "the live read is under way");
-    await rig.select("web", { matchLabels: { app: "api" } });
-    await rig.clock.advance(100);
-    release?.();
-    await rig.after(400, { available: 3 }, "no barrier has been passed, so nothing is counted by the new selector");
-    worker.onRequest = () => undefined;
-    await rig.after(10_000, { available: 1 });
-    assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, specBefore);
-  },
-);
+test("a selector edited while its object is read live is counted by the new one, after a barrier", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  for (const name of ["a", "b", "c"]) await rig.pod(name);
+  await rig.pod("x", { labels: { app: "api" } });
+  const { core, worker, protectorInformer } = await rig.start({ trigger: true });
+  await rig.after(5000, { available: 3 });
+  const specBefore = rig.cell("web")?.aggregation?.countedSpec;
+  let release: (() => void) | undefined;
+  core.onRequest = (_, what) =>
+    /^GET .*\/podprotectors\/web$/.test(what) && release === undefined
+      ? new Promise((resolve) => (release = () => resolve(undefined)))
+      : undefined;
+  worker.onRequest = (_, what) => (/^GET \/api\/v1\/pods$/.test(what) ? new KubeError("serverError", "no") : undefined);
+  protectorInformer.relist();
+  await rig.clock.advance(2000);
+  assert.notEqual(release, undefined, "the live read is under way");
+  await rig.select("web", { matchLabels: { app: "api" } });
+  await rig.clock.advance(100);
+  release?.();
+  await rig.after(400, { available: 3 }, "no barrier has been passed, so nothing is counted by the new selector");
+  worker.onRequest = () => undefined;
+  await rig.after(10_000, { available: 1 });
+  assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, specBefore);
+});
 
-onRig("a PodProtector that is to be counted rarely is not behind before its time", async (rig) => {
+test("a PodProtector that is to be counted rarely is not behind before its time", async (t) => {
+  const rig = await rigFor(t);
   const minuteMs = 60_000;
   await rig.protect("web", { admissionHistoryConfig: { aggregationRateMillis: 10 * minuteMs } });
   await rig.pod("a");

@@ -1,9 +1,8 @@
 /**
  * An aggregator with real informers between two engines of the API double, a core and a worker, on one virtual clock.
- * `onRig` makes a test of a play on such a rig.
  */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext } from "node:test";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import {
@@ -236,7 +235,7 @@ export async function createRig(crd: unknown = permissivePodProtectorCrd(), cloc
   return rig;
 }
 
-/** Makes a rig, hands it to `body`, stops everything afterwards, and sees that nothing is left of it. */
+/** Makes a rig, hands it to `body`, and closes it afterwards. */
 export async function withRig(body: (rig: Rig) => Promise<void>, crd?: unknown): Promise<void> {
   const rig = await createRig(crd);
   try {
@@ -248,9 +247,15 @@ export async function withRig(body: (rig: Rig) => Promise<void>, crd?: unknown):
   assert.equal(rig.clock.pendingTimers, 0, "no timer is left");
 }
 
-/** A test with a rig of its own. */
-export function onRig(name: string, play: (rig: Rig) => Promise<void>, crd?: unknown): void {
-  test(name, () => withRig(play, crd));
+/** The rig of a test. At the end everything is stopped, and no timer may be left. */
+export async function rigFor(t: TestContext, crd?: unknown): Promise<Rig> {
+  const rig = await createRig(crd);
+  t.after(async () => {
+    await rig.stop();
+    await rig.clock.advance(0);
+    assert.equal(rig.clock.pendingTimers, 0, "no timer is left");
+  });
+  return rig;
 }
 
 export interface CountedOptions extends StartOptions {
@@ -258,18 +263,18 @@ export interface CountedOptions extends StartOptions {
   readonly pods?: readonly string[];
   readonly spec?: Partial<PodProtectorSpec>;
   readonly ms?: number;
+  readonly crd?: unknown;
 }
 
-/** Protects web, makes its pods, all Ready, and starts an aggregator that has counted them after `ms`. */
-export async function counted(
-  rig: Rig,
-  { pods: names = ["a", "b", "c"], spec, ms = 65_000, ...start }: CountedOptions = {},
-) {
+/** A rig with web and its pods, all Ready, and an aggregator that has counted them after `ms`. */
+export async function counted(t: TestContext, options: CountedOptions = {}): Promise<Running & { readonly rig: Rig }> {
+  const { pods: names = ["a", "b", "c"], spec, ms = 65_000, crd, ...start } = options;
+  const rig = await rigFor(t, crd);
   await rig.protect("web", spec);
   for (const name of names) await rig.pod(name);
   const running = await rig.start(start);
   await rig.after(ms, { available: names.length });
   running.core.log = [];
   running.worker.log = [];
-  return running;
+  return { rig, ...running };
 }

@@ -10,10 +10,8 @@ test("a burst that arrives in one turn is one batch, newest first, even without 
   const execution = await next(0);
   assert.deepEqual(execution.requests, ["c", "b", "a"]);
   await execution.succeed();
-  assert.deepEqual(
-    burst.map(({ outcome }) => outcome),
-    [done("a"), done("b"), done("c")],
-  );
+  const outcomes = burst.map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, [done("a"), done("b"), done("c")]);
   assert.equal(clock.pendingTimers, 0);
 });
 
@@ -53,10 +51,8 @@ test("requests that arrive during an execution form the next batch, however long
   const second = await next(0);
   assert.deepEqual(second.requests, ["c", "b"]);
   await second.succeed();
-  assert.deepEqual(
-    late.map(({ outcome }) => outcome),
-    [done("b"), done("c")],
-  );
+  const outcomes = late.map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, [done("b"), done("c")]);
 });
 
 test("a batch does not make another key wait", async () => {

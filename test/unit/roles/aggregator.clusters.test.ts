@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { cellLeaseAnnotations, cellLeaseName, readCellLease } from "../../../src/api/cell-lease.ts";
 import { createAggregator } from "../../../src/roles/aggregator.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { type Engine } from "../../double/index.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
-import { cellID, onRig, type Rig } from "../aggregator/rig.ts";
+import { cellID, type Rig, rigFor } from "../aggregator/rig.ts";
 import { createEngineRuntime, type EngineRuntime } from "./engine-runtime.ts";
 
 const argv = ["--role=aggregator", `--aggregator-cell-id=${cellID}`];
@@ -34,45 +35,42 @@ async function joined(rig: Rig, engine: Engine, seed: number): Promise<Cluster> 
 const leaseOf = (rig: Rig) => readCellLease(rig.coreEngine.get(types.leases, "default", cellLeaseName(cellID)));
 const uidOf = ({ engine }: Cluster): string => engine.get(types.namespaces, undefined, "kube-system").metadata.uid;
 
-onRig(
-  "a second cluster under the name of a cell counts nothing while the first one beats, and says so",
-  async (rig) => {
-    await rig.protect("web");
-    const first = await clusterOf(rig, 21, 3);
-    await rig.clock.advance(30_000);
-    const second = await clusterOf(rig, 22, 5);
-    await rig.after(600_000, { available: 3 });
-    assert.equal(second.runtime.core.count(/^PUT/), 0);
-    assert.equal(leaseOf(rig)?.clusterUID, uidOf(first));
-    const answer = second.runtime.health.answerOne(claim);
-    assert.equal(answer.status, 500);
-    assert.match(answer.text, /another cluster holds its Lease/);
-    assert.equal(first.runtime.health.answerOne(claim).status, 200);
-    const events = rig.coreEngine.list(types.events, "default").items;
-    assert.ok(events.some((event) => event["reason"] === "CellHeldByOtherCluster"));
-  },
-);
+test("a second cluster under the name of a cell counts nothing while the first one beats, and says so", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  const first = await clusterOf(rig, 21, 3);
+  await rig.clock.advance(30_000);
+  const second = await clusterOf(rig, 22, 5);
+  await rig.after(600_000, { available: 3 });
+  assert.equal(second.runtime.core.count(/^PUT/), 0);
+  assert.equal(leaseOf(rig)?.clusterUID, uidOf(first));
+  const answer = second.runtime.health.answerOne(claim);
+  assert.equal(answer.status, 500);
+  assert.match(answer.text, /another cluster holds its Lease/);
+  assert.equal(first.runtime.health.answerOne(claim).status, 200);
+  const events = rig.coreEngine.list(types.events, "default").items;
+  assert.ok(events.some((event) => event["reason"] === "CellHeldByOtherCluster"));
+});
 
-onRig(
-  "a cluster that was rebuilt under its old name takes over after three silent minutes, with a recount",
-  async (rig) => {
-    await rig.protect("web");
-    const first = await clusterOf(rig, 21, 3);
-    await rig.noise(first.engine, 50);
-    await rig.pod("late");
-    await rig.clock.advance(30_000);
-    await first.stop();
-    assert.equal(rig.available("web"), 4);
-    const second = await clusterOf(rig, 22, 2);
-    await rig.after(170_000, { available: 4 });
-    await rig.after(30_000, { available: 2 });
-    assert.notEqual(rig.cell("web")?.aggregation?.recountedAt, undefined);
-    assert.equal(leaseOf(rig)?.clusterUID, uidOf(second));
-    assert.equal(second.runtime.health.answerOne(claim).status, 200);
-  },
-);
+test("a cluster rebuilt under its old name takes over after three silent minutes, with a recount", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  const first = await clusterOf(rig, 21, 3);
+  await rig.noise(first.engine, 50);
+  await rig.pod("late");
+  await rig.clock.advance(30_000);
+  await first.stop();
+  assert.equal(rig.available("web"), 4);
+  const second = await clusterOf(rig, 22, 2);
+  await rig.after(170_000, { available: 4 });
+  await rig.after(30_000, { available: 2 });
+  assert.notEqual(rig.cell("web")?.aggregation?.recountedAt, undefined);
+  assert.equal(leaseOf(rig)?.clusterUID, uidOf(second));
+  assert.equal(second.runtime.health.answerOne(claim).status, 200);
+});
 
-onRig("counts of the former cluster are replaced by a recount, also equal ones of a lower version", async (rig) => {
+test("counts of the former cluster are replaced by a recount, also equal ones of a lower version", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   const first = await clusterOf(rig, 21, 2);
   await rig.clock.advance(30_000);
@@ -91,7 +89,8 @@ onRig("counts of the former cluster are replaced by a recount, also equal ones o
   assert.notEqual(after?.recountedAt, undefined);
 });
 
-onRig("a person hands a cell over at once, and the former cluster stops counting", async (rig) => {
+test("a person hands a cell over at once, and the former cluster stops counting", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   const first = await clusterOf(rig, 21, 3);
   await rig.clock.advance(30_000);
@@ -109,7 +108,8 @@ onRig("a person hands a cell over at once, and the former cluster stops counting
   assert.equal(first.runtime.core.count(/^PUT/), written);
 });
 
-onRig("of two clones with the same UID the newcomer yields within a minute", async (rig) => {
+test("of two clones with the same UID the newcomer yields within a minute", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   const first = await clusterOf(rig, 21, 3);
   await rig.clock.advance(30_000);
@@ -123,7 +123,8 @@ onRig("of two clones with the same UID the newcomer yields within a minute", asy
   assert.equal(clone.runtime.core.count(/^PUT/), written);
 });
 
-onRig("without the right to read kube-system the cell is counted, and that is said in a metric", async (rig) => {
+test("without the right to read kube-system the cell is counted, and that is said in a metric", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const runtime = createEngineRuntime(rig, argv);
@@ -135,7 +136,8 @@ onRig("without the right to read kube-system the cell is counted, and that is sa
   assert.equal(runtime.metrics.value("aggregator_cluster_unknown_total"), 1);
 });
 
-onRig("while the Lease cannot be read a new leader waits, and counts as soon as it can", async (rig) => {
+test("while the Lease cannot be read a new leader waits, and counts as soon as it can", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const runtime = createEngineRuntime(rig, argv);
@@ -150,7 +152,8 @@ onRig("while the Lease cannot be read a new leader waits, and counts as soon as 
   assert.equal(runtime.metrics.value("aggregator_heartbeat_silence", waits), 0);
 });
 
-onRig("two cells of one worker cluster are both counted, each with a leader of its own", async (rig) => {
+test("two cells of one worker cluster are both counted, each with a leader of its own", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a", { labels: { app: "web", part: "one" } });
   await rig.pod("b", { labels: { app: "web", part: "two" } });

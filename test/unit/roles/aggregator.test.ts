@@ -4,49 +4,50 @@ import { cellLeaseName, readCellLease } from "../../../src/api/cell-lease.ts";
 import { digestOfUID, unpackDigests } from "../../../src/accounting/history/uid-digest.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { createAggregator } from "../../../src/roles/aggregator.ts";
-import { type Logger, silentLogger } from "../../../src/util/logger.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
-import { cellID, onRig, withRig } from "../aggregator/rig.ts";
+import { cellID, rigFor, withRig } from "../aggregator/rig.ts";
+import { createRecordingLogger } from "../observability/recording-logger.ts";
 import { createEngineRuntime } from "./engine-runtime.ts";
 
 const argv = ["--role=aggregator", `--aggregator-cell-id=${cellID}`];
 const quiet = "--update-trigger-enable=false";
 const isReady = { isVerbose: false, excluded: [] } as const;
 const lease = /leases/;
+const warnings = ({ entries }: ReturnType<typeof createRecordingLogger>, what: RegExp) =>
+  entries.filter(({ level, message }) => level === "warn" && what.test(message));
 
-onRig(
-  "takes the Lease in the worker cluster, counts its cell's pods into the core, and gives the Lease away",
-  async (rig) => {
-    await rig.protect("web");
-    await rig.pod("a");
-    const runtime = createEngineRuntime(rig, [...argv, quiet]);
-    const created = createAggregator(runtime);
-    await created;
-    assert.equal(runtime.health.answerAll(isReady).status, 500);
-    assert.deepEqual([...runtime.core.log, ...runtime.worker.log], [], "nothing before the start");
-    const stop = await rig.run(created);
-    // Pods are listed a millisecond after the start, when the PodProtectors are known; nothing has happened in the cell
-    // since.
-    await rig.after(5001, { available: 1 });
-    assert.equal(runtime.health.answerAll(isReady).status, 200);
-    assert.equal(runtime.health.answerOne("aggregator-leader-elector/elector").status, 200);
-    assert.equal(runtime.core.count(lease), 0);
-    assert.equal(runtime.worker.count(lease), 0, "nor behind the other requests to the worker");
-    assert.ok(runtime.workerElection.count(lease) > 0);
-    runtime.metrics.scrape();
-    assert.equal(runtime.metrics.value("aggregator_snapshot_age_seconds"), 5);
+test("takes the Lease in the worker, counts its cell's pods into the core, and gives the Lease away", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  await rig.pod("a");
+  const runtime = createEngineRuntime(rig, [...argv, quiet]);
+  const created = createAggregator(runtime);
+  await created;
+  assert.equal(runtime.health.answerAll(isReady).status, 500);
+  assert.deepEqual([...runtime.core.log, ...runtime.worker.log], [], "nothing before the start");
+  const stop = await rig.run(created);
+  // Pods are listed a millisecond after the start, when the PodProtectors are known; nothing has happened in the cell
+  // since.
+  await rig.after(5001, { available: 1 });
+  assert.equal(runtime.health.answerAll(isReady).status, 200);
+  assert.equal(runtime.health.answerOne("aggregator-leader-elector/elector").status, 200);
+  assert.equal(runtime.core.count(lease), 0);
+  assert.equal(runtime.worker.count(lease), 0, "nor behind the other requests to the worker");
+  assert.ok(runtime.workerElection.count(lease) > 0);
+  runtime.metrics.scrape();
+  assert.equal(runtime.metrics.value("aggregator_snapshot_age_seconds"), 5);
 
-    await stop();
-    assert.equal(rig.clock.pendingTimers, 0);
-    runtime.worker.log = [];
-    const second = createEngineRuntime(rig, argv, 2);
-    await rig.pod("b");
-    await rig.run(createAggregator(second));
-    await rig.after(1500, { available: 2 }, "the Lease was free");
-  },
-);
+  await stop();
+  assert.equal(rig.clock.pendingTimers, 0);
+  runtime.worker.log = [];
+  const second = createEngineRuntime(rig, argv, 2);
+  await rig.pod("b");
+  await rig.run(createAggregator(second));
+  await rig.after(1500, { available: 2 }, "the Lease was free");
+});
 
-onRig("what is not covered shows in the metrics of the leader and of a standby, by kind of workload", async (rig) => {
+test("what is not covered shows in the metrics of the leader and of a standby, by kind of workload", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.protect("typo");
   await rig.pod("a");
@@ -68,7 +69,8 @@ onRig("what is not covered shows in the metrics of the leader and of a standby, 
   assert.equal(JSON.stringify([uncovered(), unmatched()]), "[[0,0],[0,0]]");
 });
 
-onRig("of two processes one writes, and the other takes over when the first is gone", async (rig) => {
+test("of two processes one writes, and the other takes over when the first is gone", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const first = createEngineRuntime(rig, argv, 1);
@@ -86,7 +88,8 @@ onRig("of two processes one writes, and the other takes over when the first is g
   assert.ok(second.core.count(/^PUT/) >= 1);
 });
 
-onRig("the first list of pods is made after the PodProtectors are known", async (rig) => {
+test("the first list of pods is made after the PodProtectors are known", async (t) => {
+  const rig = await rigFor(t);
   const runtime = createEngineRuntime(rig, argv);
   let isCoreUp = false;
   runtime.core.onRequest = () => (isCoreUp ? undefined : new KubeError("network", "down"));
@@ -98,7 +101,8 @@ onRig("the first list of pods is made after the PodProtectors are known", async 
   assert.ok(runtime.worker.log.length > 0);
 });
 
-onRig("runs the update-trigger under its own Lease unless the flag switches it off", async (rig) => {
+test("runs the update-trigger under its own Lease unless the flag switches it off", async (t) => {
+  const rig = await rigFor(t);
   for (const [flags, touched] of [
     [[quiet], false],
     [[], true],
@@ -115,7 +119,8 @@ for (const [what, edit] of [
   ["minReadySeconds", { minReadySeconds: 1 }],
   ["aggregationSelector", { aggregationSelector: { matchLabels: { app: "web", tier: "front" } } }],
 ] as const) {
-  onRig(`with default flags an edit of ${what} in a quiet cell is counted within 3 s`, async (rig) => {
+  test(`with default flags an edit of ${what} in a quiet cell is counted within 3 s`, async (t) => {
+    const rig = await rigFor(t);
     await rig.protect("web");
     await rig.pod("a", { labels: { app: "web", tier: "front" } });
     await rig.run(createAggregator(createEngineRuntime(rig, argv)));
@@ -129,7 +134,8 @@ for (const [what, edit] of [
   });
 }
 
-onRig("without the right to touch a pod it goes on as without the update-trigger, and says so once", async (rig) => {
+test("without the right to touch a pod it goes on as without the update-trigger, and says so once", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const runtime = createEngineRuntime(rig, argv);
@@ -137,31 +143,31 @@ onRig("without the right to touch a pod it goes on as without the update-trigger
     (method === "PATCH" || method === "POST") && path.includes("/pods")
       ? new KubeError("forbidden", "upstream's rights")
       : undefined;
-  const warned: string[] = [];
-  const logger: Logger = { ...silentLogger, warn: (message) => void warned.push(message), with: () => logger };
+  const logger = createRecordingLogger();
   await rig.run(createAggregator({ ...runtime, logger }));
   await rig.after(3000, { available: 1 });
   await rig.pod("b");
   await rig.after(100_000, { available: 2 });
   assert.equal(runtime.metrics.value("aggregator_update_trigger_spin", { event: "update", error: "forbidden" }), 2);
-  assert.equal(warned.filter((message) => /May not touch/.test(message)).length, 1);
+  assert.equal(warnings(logger, /May not touch/).length, 1);
 });
 
-onRig("warns when its own selector of pods hides the update-trigger's pod", async (rig) => {
+test("warns when its own selector of pods hides the update-trigger's pod", async (t) => {
+  const rig = await rigFor(t);
   for (const [flags, expected] of [
     [[], 1],
     [["--update-trigger-dummy-pod-labels=cell=one"], 0],
     [[quiet], 0],
   ] as const) {
-    const warned: string[] = [];
-    const logger: Logger = { ...silentLogger, warn: (message) => void warned.push(message), with: () => logger };
+    const logger = createRecordingLogger();
     const runtime = createEngineRuntime(rig, [...argv, "--aggregator-pod-label-selector=cell=one", ...flags]);
     await createAggregator({ ...runtime, logger });
-    assert.equal(warned.filter((message) => /does not select the update-trigger pod/.test(message)).length, expected);
+    assert.equal(warnings(logger, /does not select the update-trigger pod/).length, expected);
   }
 });
 
-onRig("a pod label selector is evaluated by the API server", async (rig) => {
+test("a pod label selector is evaluated by the API server", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a", { labels: { app: "web", cell: "one" } });
   await rig.pod("b", { labels: { app: "web", cell: "two" } });
@@ -183,26 +189,23 @@ test("stops at once at any moment of its start, leaving no timer", async () => {
 
 const algorithmFlag = "--aggregator-informer-synctime-algorithm";
 
-test("warns once when an algorithm other than observed is chosen", () =>
-  withRig(async (rig) => {
-    for (const [flags, expected] of [
-      [[], []],
-      [[`${algorithmFlag}=observed`], []],
-      [[`${algorithmFlag}=clock`], [{ algorithm: "clock" }]],
-      [[`${algorithmFlag}=annotation`, `${algorithmFlag}.annotation-key=a`], [{ algorithm: "annotation" }]],
-    ] as const) {
-      const warned: unknown[] = [];
-      const logger: Logger = {
-        ...silentLogger,
-        warn: (message, fields) => void (/may admit deletions below minAvailable/.test(message) && warned.push(fields)),
-        with: () => logger,
-      };
-      await createAggregator({ ...createEngineRuntime(rig, [...argv, ...flags]), logger });
-      assert.deepEqual(warned, expected);
-    }
-  }));
+test("warns once when an algorithm other than observed is chosen", async (t) => {
+  const rig = await rigFor(t);
+  for (const [flags, expected] of [
+    [[], []],
+    [[`${algorithmFlag}=observed`], []],
+    [[`${algorithmFlag}=clock`], [{ algorithm: "clock" }]],
+    [[`${algorithmFlag}=annotation`, `${algorithmFlag}.annotation-key=a`], [{ algorithm: "annotation" }]],
+  ] as const) {
+    const logger = createRecordingLogger();
+    await createAggregator({ ...createEngineRuntime(rig, [...argv, ...flags]), logger });
+    const warned = warnings(logger, /may admit deletions below minAvailable/).map(({ fields }) => fields);
+    assert.deepEqual(warned, expected);
+  }
+});
 
-onRig("requests JSON when it has to read an annotation of pods, and counts pods that lack it", async (rig) => {
+test("requests JSON when it has to read an annotation of pods, and counts pods that lack it", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   for (const [flags, asked, untimed] of [
@@ -226,7 +229,8 @@ onRig("requests JSON when it has to read an annotation of pods, and counts pods 
   }
 });
 
-onRig("renews the Lease of its cell in the core over a connection of its own, and a standby does not", async (rig) => {
+test("renews the Lease of its cell in the core over a connection of its own, and a standby does not", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const first = createEngineRuntime(rig, argv, 1);
@@ -255,7 +259,8 @@ onRig("renews the Lease of its cell in the core over a connection of its own, an
   assert.ok(second.coreHeartbeat.count(beats) > 0, "the next leader goes on");
 });
 
-onRig("a PodProtector that cannot be written does not silence the cell: the beats name it", async (rig) => {
+test("a PodProtector that cannot be written does not silence the cell: the beats name it", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.protect("api");
   await rig.pod("a");
@@ -275,7 +280,8 @@ onRig("a PodProtector that cannot be written does not silence the cell: the beat
   assert.equal(behind(), undefined);
 });
 
-onRig("without the right to write Leases it counts as upstream does", async (rig) => {
+test("without the right to write Leases it counts as upstream does", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
   const runtime = createEngineRuntime(rig, argv);

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import path from "node:path";
 import { type Condition } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { readyOf } from "../../../../src/api/v1alpha1/conditions.ts";
 import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { manifestsFolder, onlyOne, readManifests } from "../../../manifests/manifest-files.ts";
-import { counted, onRig, type Rig } from "../rig.ts";
+import { counted, type Rig, rigFor } from "../rig.ts";
 
 const conditionsOf = (rig: Rig): readonly Condition[] => rig.protector("web").status?.conditions ?? [];
 /** Of all conditions but Ready. */
@@ -33,9 +34,13 @@ function crdWithoutSummaryFields(): unknown {
   return JSON.parse(earlier);
 }
 
+/** Two pods, one of which must stay, counted a minute ago. */
+const quiet = { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 60_000 } as const;
+
 const ready = (rig: Rig): Condition | undefined => readyOf(conditionsOf(rig));
 
-onRig("where an object stands against its floor is written with its counts", async (rig) => {
+test("where an object stands against its floor is written with its counts", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web", { minAvailable: 2 });
   await rig.pod("a");
   const { core } = await rig.start({ trigger: true });
@@ -52,8 +57,8 @@ onRig("where an object stands against its floor is written with its counts", asy
   assert.equal(rig.protector("web").status?.conditions?.[0]?.lastTransitionTime, below?.lastTransitionTime);
 });
 
-onRig("an edit of the floor of an idle object is one write of its conditions, and then there are none", async (rig) => {
-  const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
+test("an edit of the floor of an idle object is one write of its conditions, and then there are none", async (t) => {
+  const { rig, core } = await counted(t, quiet);
   assert.deepEqual(statuses(rig), {});
   const before = core.count(/^PUT .*status$/);
   await rig.editSpec("web", { minAvailable: 2 });
@@ -63,8 +68,8 @@ onRig("an edit of the floor of an idle object is one write of its conditions, an
   assert.equal(rig.available("web"), 2);
 });
 
-onRig("an admission that takes the last free pod is no cause to write, until it settles", async (rig) => {
-  const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
+test("an admission that takes the last free pod is no cause to write, until it settles", async (t) => {
+  const { rig, core } = await counted(t, quiet);
   const before = core.count(/^PUT .*status$/);
   await rig.admit("web", "a");
   await rig.clock.advance(5000);
@@ -75,8 +80,8 @@ onRig("an admission that takes the last free pod is no cause to write, until it 
   assert.equal(core.count(/^PUT .*status$/), before + 1);
 });
 
-onRig("a cell whose counts answer another spec is pending until it has counted", async (rig) => {
-  await counted(rig, { pods: ["a"], spec: { minAvailable: 1 }, trigger: true, ms: 5000 });
+test("a cell whose counts answer another spec is pending until it has counted", async (t) => {
+  const { rig } = await counted(t, { ...quiet, pods: ["a"], ms: 5000 });
   const aggregation = rig.cell("web")?.aggregation;
   assert.ok(aggregation);
   await rig.putCell("web", { cellID: "away", aggregation });
@@ -90,18 +95,15 @@ onRig("a cell whose counts answer another spec is pending until it has counted",
   assert.equal(statuses(rig)["CountsPending"], "False");
 });
 
-onRig(
-  "a CRD that drops conditions does not have them written again and again",
-  async (rig) => {
-    const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 2 }, trigger: true, ms: 300_000 });
-    assert.deepEqual(statuses(rig), {});
-    assert.ok(core.count(/^PUT .*status$/) <= 2, String(core.count(/^PUT .*status$/)));
-  },
-  upstreamPodProtectorCrd(),
-);
+test("a CRD that drops conditions does not have them written again and again", async (t) => {
+  const crd = upstreamPodProtectorCrd();
+  const { rig, core } = await counted(t, { ...quiet, spec: { minAvailable: 2 }, ms: 300_000, crd });
+  assert.deepEqual(statuses(rig), {});
+  assert.ok(core.count(/^PUT .*status$/) <= 2, String(core.count(/^PUT .*status$/)));
+});
 
-onRig("aggregations that find nothing new write nothing, whoever asks for them", async (rig) => {
-  const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
+test("aggregations that find nothing new write nothing, whoever asks for them", async (t) => {
+  const { rig, core } = await counted(t, quiet);
   assert.equal(ready(rig)?.status, "True");
   const before = [core.count(/^PUT /), rig.protector("web").metadata.resourceVersion];
   for (let pass = 0; pass < 50; pass += 1) {
@@ -112,46 +114,40 @@ onRig("aggregations that find nothing new write nothing, whoever asks for them",
   assert.deepEqual([core.count(/^PUT /), rig.protector("web").metadata.resourceVersion], before);
 });
 
-onRig(
-  "Ready comes with the first counts, follows the other conditions, and has the generation of the spec",
-  async (rig) => {
-    await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 5_000 });
-    assert.partialDeepStrictEqual(ready(rig), { status: "True", reason: "Ready", observedGeneration: 1 });
-    const { lastTransitionTime } = ready(rig) ?? {};
-    await rig.editSpec("web", { minAvailable: 2 });
-    await rig.clock.advance(5_000);
-    assert.partialDeepStrictEqual(ready(rig), {
-      status: "True",
-      reason: "AtFloor",
-      observedGeneration: 2,
-      lastTransitionTime,
-    });
-    for (const { observedGeneration } of conditionsOf(rig)) assert.equal(observedGeneration, 2);
-    const aggregation = rig.cell("web")?.aggregation;
-    assert.ok(aggregation);
-    await rig.putCell("web", { cellID: "away", aggregation });
-    await rig.editSpec("web", { minReadySeconds: 1 });
-    await rig.clock.advance(5_000);
-    assert.partialDeepStrictEqual(ready(rig), { status: "False", reason: "CountsPending", observedGeneration: 3 });
-  },
-);
+test("Ready comes with first counts, follows the other conditions, and has the generation of the spec", async (t) => {
+  const { rig } = await counted(t, { ...quiet, pods: ["a", "b"], ms: 5000 });
+  assert.partialDeepStrictEqual(ready(rig), { status: "True", reason: "Ready", observedGeneration: 1 });
+  const { lastTransitionTime } = ready(rig) ?? {};
+  await rig.editSpec("web", { minAvailable: 2 });
+  await rig.clock.advance(5_000);
+  assert.partialDeepStrictEqual(ready(rig), {
+    status: "True",
+    reason: "AtFloor",
+    observedGeneration: 2,
+    lastTransitionTime,
+  });
+  for (const { observedGeneration } of conditionsOf(rig)) assert.equal(observedGeneration, 2);
+  const aggregation = rig.cell("web")?.aggregation;
+  assert.ok(aggregation);
+  await rig.putCell("web", { cellID: "away", aggregation });
+  await rig.editSpec("web", { minReadySeconds: 1 });
+  await rig.clock.advance(5_000);
+  assert.partialDeepStrictEqual(ready(rig), { status: "False", reason: "CountsPending", observedGeneration: 3 });
+});
 
-onRig(
-  "an edit that changes no condition is one write, by which kubectl wait knows that it was looked at",
-  async (rig) => {
-    const { core } = await counted(rig, { spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
-    const before = core.count(/^PUT .*status$/);
-    assert.equal(rig.protector("web").status?.summary.disruptionsAllowed, 2);
-    await rig.editSpec("web", { minAvailable: 2 });
-    await rig.clock.advance(300_000);
-    assert.equal(ready(rig)?.observedGeneration, 2);
-    assert.equal(rig.protector("web").status?.summary.disruptionsAllowed, 1);
-    assert.equal(core.count(/^PUT .*status$/), before + 1);
-  },
-);
+test("an edit that changes no condition is one write, by which kubectl wait knows that it was looked at", async (t) => {
+  const { rig, core } = await counted(t, { spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
+  const before = core.count(/^PUT .*status$/);
+  assert.equal(rig.protector("web").status?.summary.disruptionsAllowed, 2);
+  await rig.editSpec("web", { minAvailable: 2 });
+  await rig.clock.advance(300_000);
+  assert.equal(ready(rig)?.observedGeneration, 2);
+  assert.equal(rig.protector("web").status?.summary.disruptionsAllowed, 1);
+  assert.equal(core.count(/^PUT .*status$/), before + 1);
+});
 
-onRig("what a Go component has dropped is no cause to write, and comes back with the next counts", async (rig) => {
-  const { core } = await counted(rig, { pods: ["a", "b"], spec: { minAvailable: 1 }, trigger: true, ms: 60_000 });
+test("what a Go component has dropped is no cause to write, and comes back with the next counts", async (t) => {
+  const { rig, core } = await counted(t, quiet);
   await dropOurs(rig);
   const before = core.count(/^PUT .*status$/);
   await rig.clock.advance(300_000);
@@ -163,31 +159,23 @@ onRig("what a Go component has dropped is no cause to write, and comes back with
   assert.equal(rig.protector("web").status?.summary.disruptionsAllowed, 2);
 });
 
-onRig(
-  "a CRD that drops some of our fields is told with the second write, and again when it keeps them",
-  async (rig) => {
-    const { core, logs, metrics } = await counted(rig, {
-      pods: ["a"],
-      spec: { minAvailable: 1 },
-      trigger: true,
-      ms: 60_000,
-    });
-    assert.deepEqual(statuses(rig), { AtFloor: "True" });
-    assert.equal(metrics.value("extension_fields_pruned_total", { role: "aggregator", core: "core" }), 1);
-    assert.match(logs.map(({ message }) => message).join("\n"), /drops extension fields, so columns are empty/);
-    const before = core.count(/^PUT .*status$/);
-    await rig.pod("b");
-    await rig.clock.advance(5_000);
-    assert.equal(statuses(rig)["Pruned"], "True");
-    assert.equal(ready(rig)?.reason, "Pruned");
-    await rig.clock.advance(300_000);
-    assert.equal(core.count(/^PUT .*status$/), before + 1);
-    await rig.coreEngine.installCrd(permissivePodProtectorCrd());
-    await rig.pod("c");
-    await rig.clock.advance(5_000);
-    await rig.pod("d");
-    await rig.clock.advance(5_000);
-    assert.equal(statuses(rig)["Pruned"], "False");
-  },
-  crdWithoutSummaryFields(),
-);
+test("a CRD that drops some of our fields is told with the second write, and again when it keeps them", async (t) => {
+  const crd = crdWithoutSummaryFields();
+  const { rig, core, logs, metrics } = await counted(t, { ...quiet, pods: ["a"], crd });
+  assert.deepEqual(statuses(rig), { AtFloor: "True" });
+  assert.equal(metrics.value("extension_fields_pruned_total", { role: "aggregator", core: "core" }), 1);
+  assert.match(logs.map(({ message }) => message).join("\n"), /drops extension fields, so columns are empty/);
+  const before = core.count(/^PUT .*status$/);
+  await rig.pod("b");
+  await rig.clock.advance(5_000);
+  assert.equal(statuses(rig)["Pruned"], "True");
+  assert.equal(ready(rig)?.reason, "Pruned");
+  await rig.clock.advance(300_000);
+  assert.equal(core.count(/^PUT .*status$/), before + 1);
+  await rig.coreEngine.installCrd(permissivePodProtectorCrd());
+  await rig.pod("c");
+  await rig.clock.advance(5_000);
+  await rig.pod("d");
+  await rig.clock.advance(5_000);
+  assert.equal(statuses(rig)["Pruned"], "False");
+});

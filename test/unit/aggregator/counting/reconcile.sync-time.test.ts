@@ -1,9 +1,10 @@
 /** The sync-time algorithms of upstream, in an aggregator between two clusters. */
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { formatMicroTime, parseTime } from "../../../../src/api/micro-time.ts";
 import { createSyncTime, type SyncTimeAlgorithm } from "../../../../src/accounting/settle/sync-time.ts";
 import { builtInResources as types } from "../../../double/engine/resources.ts";
-import { onRig, type Rig, type Running } from "../rig.ts";
+import { type Rig, rigFor, type Running } from "../rig.ts";
 
 const key = "example.com/written";
 const algorithms: readonly SyncTimeAlgorithm[] = [
@@ -38,7 +39,8 @@ async function write(rig: Rig, pod: string): Promise<void> {
 for (const algorithm of algorithms) {
   const { kind } = algorithm;
 
-  onRig(`${kind}: an admission is forgotten at the first event of a later time, and never without one`, async (rig) => {
+  test(`${kind}: an admission is forgotten at the first event of a later time, and never without one`, async (t) => {
+    const rig = await rigFor(t);
     const { worker, metrics, podInformer } = await counted(rig, algorithm);
     await rig.admit("web", "a");
     await rig.clock.advance(150_000);
@@ -54,7 +56,8 @@ for (const algorithm of algorithms) {
   });
 
   const end = kind === "clock" ? "forgotten" : "kept";
-  onRig(`${kind}: an admission whose deletion the lagging watch has not delivered is ${end}`, async (rig) => {
+  test(`${kind}: an admission whose deletion the lagging watch has not delivered is ${end}`, async (t) => {
+    const rig = await rigFor(t);
     const { worker } = await counted(rig, algorithm);
     worker.lagMs = 20_000;
     await write(rig, "z");
@@ -70,7 +73,8 @@ for (const algorithm of algorithms) {
   });
 }
 
-onRig("status: a graceful deletion proves the time of its request, not the end of its grace period", async (rig) => {
+test("status: a graceful deletion proves the time of its request, not the end of its grace period", async (t) => {
+  const rig = await rigFor(t);
   await counted(rig, { kind: "status" });
   rig.workerEngine.bind("default", "a", "node-1");
   await rig.clock.advance(5000);
@@ -82,7 +86,8 @@ onRig("status: a graceful deletion proves the time of its request, not the end o
   await rig.after(60_000, { buckets: 1 });
 });
 
-onRig("clock: an empty list is an event, so that a cell that has lost its pods gives the quota back", async (rig) => {
+test("clock: an empty list is an event, so that a cell that has lost its pods gives the quota back", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web");
   await rig.addBucket("web", { podUID: "of a former life" });
   await rig.clock.advance(1000);
@@ -90,7 +95,8 @@ onRig("clock: an empty list is an event, so that a cell that has lost its pods g
   await rig.after(65_000, { buckets: 0 });
 });
 
-onRig("annotation: without a stamped pod nothing is forgotten, and pods are counted anyway", async (rig) => {
+test("annotation: without a stamped pod nothing is forgotten, and pods are counted anyway", async (t) => {
+  const rig = await rigFor(t);
   await counted(rig, { kind: "annotation", key });
   await rig.admit("web", "a");
   await rig.removePod("a");

@@ -5,14 +5,14 @@ import { compareResourceVersions, parseResourceVersion } from "../../../../src/a
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { builtInResources as types } from "../../../double/engine/resources.ts";
-import { counted, onRig, withRig } from "../rig.ts";
+import { counted, rigFor } from "../rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
 const fencePatch = /^PATCH .*\/pods\/\w+\/status$/;
 const barrierList = /^GET \/api\/v1\/pods$/;
 
-onRig("a bucket settles with the write that counts its terminating pod out", async (rig) => {
-  const { core } = await counted(rig);
+test("a bucket settles with the write that counts its terminating pod out", async (t) => {
+  const { rig, core } = await counted(t);
   rig.workerEngine.bind("default", "a", "node-1");
   await rig.clock.advance(2000);
   core.log = [];
@@ -22,8 +22,8 @@ onRig("a bucket settles with the write that counts its terminating pod out", asy
   assert.equal(core.count(statusWrite), 1);
 });
 
-onRig("a bucket settles when its pod is gone from a snapshot at or above the admitted version", async (rig) => {
-  const { worker } = await counted(rig);
+test("a bucket settles when its pod is gone from a snapshot at or above the admitted version", async (t) => {
+  const { rig, worker } = await counted(t);
   await rig.admit("web", "a");
   worker.lagMs = 3000;
   await rig.removePod("a");
@@ -31,54 +31,48 @@ onRig("a bucket settles when its pod is gone from a snapshot at or above the adm
   await rig.after(1200, { buckets: 0, available: 2 });
 });
 
-onRig("a bucket settles when its pod is alive at a newer version", async (rig) => {
-  const { worker } = await counted(rig);
+test("a bucket settles when its pod is alive at a newer version", async (t) => {
+  const { rig, worker } = await counted(t);
   await rig.admit("web", "a");
   await rig.relabel("a", { other: "label" });
   await rig.after(1000, { buckets: 0, available: 3 });
   assert.equal(worker.count(fencePatch), 0);
 });
 
-onRig(
-  "a bucket of a pod that stays alive is fenced after the fence delay and settles at the fenced version",
-  async (rig) => {
-    const { worker, metrics } = await counted(rig);
-    await rig.admit("web", "a");
-    await rig.clock.advance(9900);
-    assert.equal(worker.count(fencePatch), 0);
-    await rig.clock.advance(3000);
-    assert.equal(worker.count(fencePatch), 1);
-    assert.deepEqual(rig.buckets("web"), []);
-    assert.equal(metrics.value("aggregator_settled_total", { reason: "newer-version" }), 1);
-  },
-);
+test("a bucket of a pod that stays alive is fenced after the delay and settles at the fenced version", async (t) => {
+  const { rig, worker, metrics } = await counted(t);
+  await rig.admit("web", "a");
+  await rig.clock.advance(9900);
+  assert.equal(worker.count(fencePatch), 0);
+  await rig.clock.advance(3000);
+  assert.equal(worker.count(fencePatch), 1);
+  assert.deepEqual(rig.buckets("web"), []);
+  assert.equal(metrics.value("aggregator_settled_total", { reason: "newer-version" }), 1);
+});
 
-onRig(
-  "a fence whose answer is lost proves nothing: the pod is patched again with another value, and waits double",
-  async (rig) => {
-    const { worker } = await counted(rig);
-    const values = new Set<unknown>();
-    const sentAtMs: number[] = [];
-    worker.onRequest = (request, what) => {
-      if (!fencePatch.test(what)) return undefined;
-      const { metadata } = request.body as { metadata: { annotations: Record<string, string> } };
-      values.add(metadata.annotations["podseidon.kubewharf.io/fence"]);
-      sentAtMs.push(rig.clock.monotonicMs());
-      return "before";
-    };
-    await rig.admit("web", "a");
-    await rig.clock.advance(300_000);
-    const gaps = sentAtMs.slice(1).map((at, index) => Math.round((at - sentAtMs[index]!) / 1000));
-    assert.deepEqual(gaps.slice(0, 4), [10, 20, 40, 75]);
-    assert.equal(values.size, sentAtMs.length, "each value is new");
-    assert.equal(rig.buckets("web").length, 1);
-    worker.onRequest = () => undefined;
-    await rig.after(80_000, { buckets: 0 });
-  },
-);
+test("a fence whose answer is lost proves nothing: it is sent again with a new value, and waits double", async (t) => {
+  const { rig, worker } = await counted(t);
+  const values = new Set<unknown>();
+  const sentAtMs: number[] = [];
+  worker.onRequest = (request, what) => {
+    if (!fencePatch.test(what)) return undefined;
+    const { metadata } = request.body as { metadata: { annotations: Record<string, string> } };
+    values.add(metadata.annotations["podseidon.kubewharf.io/fence"]);
+    sentAtMs.push(rig.clock.monotonicMs());
+    return "before";
+  };
+  await rig.admit("web", "a");
+  await rig.clock.advance(300_000);
+  const gaps = sentAtMs.slice(1).map((at, index) => Math.round((at - sentAtMs[index]!) / 1000));
+  assert.deepEqual(gaps.slice(0, 4), [10, 20, 40, 75]);
+  assert.equal(values.size, sentAtMs.length, "each value is new");
+  assert.equal(rig.buckets("web").length, 1);
+  worker.onRequest = () => undefined;
+  await rig.after(80_000, { buckets: 0 });
+});
 
-onRig("where fencing is forbidden the bucket settles by the window and a barrier sent after it", async (rig) => {
-  const { worker } = await counted(rig, { trigger: true });
+test("where fencing is forbidden the bucket settles by the window and a barrier sent after it", async (t) => {
+  const { rig, worker } = await counted(t, { trigger: true });
   worker.onRequest = (_, what) => (fencePatch.test(what) ? new KubeError("forbidden", "no") : undefined);
   await rig.admit("web", "a");
   await rig.after(74_900, { buckets: 1 });
@@ -86,46 +80,43 @@ onRig("where fencing is forbidden the bucket settles by the window and a barrier
   assert.equal(worker.count(fencePatch), 1);
 });
 
-test("where an admission plug-in refuses or strips fences, buckets settle by the window instead", async () => {
+test("where an admission plug-in refuses or strips fences, buckets settle by the window instead", async (t) => {
   for (const isStripped of [false, true]) {
-    await withRig(async (rig) => {
-      const { worker } = await counted(rig, { trigger: true });
-      worker.onRequest = (request, what) => {
-        if (!fencePatch.test(what)) return undefined;
-        if (!isStripped) return new KubeError("invalid", "denied by a policy");
-        // Nothing is left of the patch, and the API server answers 200 with the pod as it was.
-        const { metadata } = request.body as { metadata: { annotations?: object } };
-        delete metadata.annotations;
-        return undefined;
-      };
-      await rig.admit("web", "a");
-      await rig.after(74_900, { buckets: 1 });
-      await rig.after(5000, { buckets: 0 });
-    });
+    const { rig, worker } = await counted(t, { trigger: true });
+    worker.onRequest = (request, what) => {
+      if (!fencePatch.test(what)) return undefined;
+      if (!isStripped) return new KubeError("invalid", "denied by a policy");
+      // Nothing is left of the patch, and the API server answers 200 with the pod as it was.
+      const { metadata } = request.body as { metadata: { annotations?: object } };
+      delete metadata.annotations;
+      return undefined;
+    };
+    await rig.admit("web", "a");
+    await rig.after(74_900, { buckets: 1 });
+    await rig.after(5000, { buckets: 0 });
   }
 });
 
-test("an eviction's bucket settles by the window, with one barrier", () =>
-  withRig(async (rig) => {
-    const { worker, metrics } = await counted(rig, { trigger: true });
-    const { uid } = rig.workerEngine.get(types.pods, "default", "a").metadata;
-    await rig.addBucket("web", { podUID: uid });
-    await rig.after(74_900, { buckets: 1 });
-    await rig.after(3000, { buckets: 0 });
-    assert.equal(metrics.value("aggregator_settled_total", { reason: "window" }), 1);
-    assert.equal(worker.count(fencePatch), 0);
-    assert.ok(worker.count(barrierList) <= 2, `${worker.count(barrierList)} barriers`);
-  }));
+test("an eviction's bucket settles by the window, with one barrier", async (t) => {
+  const { rig, worker, metrics } = await counted(t, { trigger: true });
+  const { uid } = rig.workerEngine.get(types.pods, "default", "a").metadata;
+  await rig.addBucket("web", { podUID: uid });
+  await rig.after(74_900, { buckets: 1 });
+  await rig.after(3000, { buckets: 0 });
+  assert.equal(metrics.value("aggregator_settled_total", { reason: "window" }), 1);
+  assert.equal(worker.count(fencePatch), 0);
+  assert.ok(worker.count(barrierList) <= 2, `${worker.count(barrierList)} barriers`);
+});
 
-onRig("buckets that Go compacted settle by the window", async (rig) => {
-  await counted(rig, { trigger: true });
+test("buckets that Go compacted settle by the window", async (t) => {
+  const { rig } = await counted(t, { trigger: true });
   await rig.addBucket("web", { counter: 7 });
   await rig.after(74_000, { buckets: 1 });
   await rig.after(5000, { buckets: 0 });
 });
 
-onRig("a repeated review restarts the wait", async (rig) => {
-  const { worker } = await counted(rig, { trigger: true });
+test("a repeated review restarts the wait", async (t) => {
+  const { rig, worker } = await counted(t, { trigger: true });
   const { uid } = rig.workerEngine.get(types.pods, "default", "a").metadata;
   await rig.addBucket("web", { podUID: uid });
   await rig.clock.advance(74_000);
@@ -136,8 +127,8 @@ onRig("a repeated review restarts the wait", async (rig) => {
   assert.equal(worker.count(fencePatch), 0);
 });
 
-onRig("a pod that claims a time of the far future stops nothing", async (rig) => {
-  await counted(rig);
+test("a pod that claims a time of the far future stops nothing", async (t) => {
+  const { rig } = await counted(t);
   const times = { "podseidon.kubewharf.io/update-trigger-time": "9999-12-31T23:59:59-23:59" };
   const body = { metadata: { annotations: times } };
   await rig.workerEngine.patch(types.pods, "default", "a", { contentType: "application/merge-patch+json", body });
@@ -147,8 +138,8 @@ onRig("a pod that claims a time of the far future stops nothing", async (rig) =>
   assert.ok(covered !== undefined && covered <= rig.clock.epochMicros());
 });
 
-onRig("a conflict is answered by a live GET and a retry at once", async (rig) => {
-  const { core, metrics } = await counted(rig);
+test("a conflict is answered by a live GET and a retry at once", async (t) => {
+  const { rig, core, metrics } = await counted(t);
   let raced = false;
   core.onRequest = async (_, what) => {
     if (!raced && statusWrite.test(what)) {
@@ -167,8 +158,8 @@ onRig("a conflict is answered by a live GET and a retry at once", async (rig) =>
   assert.equal(metrics.value("aggregator_status_write_total", { result: "conflict" }), 1);
 });
 
-onRig("a write whose answer was lost is read again, and not written twice", async (rig) => {
-  const { core, metrics } = await counted(rig);
+test("a write whose answer was lost is read again, and not written twice", async (t) => {
+  const { rig, core, metrics } = await counted(t);
   core.onRequest = (_, what) => (statusWrite.test(what) && core.count(statusWrite) === 1 ? "after" : undefined);
   await rig.removePod("a");
   await rig.after(5000, { available: 2 });
@@ -179,16 +170,16 @@ onRig("a write whose answer was lost is read again, and not written twice", asyn
   assert.equal(metrics.value("aggregator_status_write_total", { result: "written" }), 1, "that of the first counts");
 });
 
-onRig("a write that never arrived is not taken for written", async (rig) => {
-  const { core } = await counted(rig);
+test("a write that never arrived is not taken for written", async (t) => {
+  const { rig, core } = await counted(t);
   core.onRequest = (_, what) => (statusWrite.test(what) && core.count(statusWrite) === 1 ? "before" : undefined);
   await rig.removePod("a");
   await rig.after(1500, { available: 2 });
   assert.equal(core.count(statusWrite), 2);
 });
 
-onRig("an own write is the base of the next one, however late the informer is", async (rig) => {
-  const { core, metrics } = await counted(rig);
+test("an own write is the base of the next one, however late the informer is", async (t) => {
+  const { rig, core, metrics } = await counted(t);
   core.lagMs = 120_000;
   for (const name of ["d", "e", "f"]) {
     await rig.pod(name);
@@ -199,8 +190,8 @@ onRig("an own write is the base of the next one, however late the informer is", 
   assert.equal(metrics.value("aggregator_status_write_total", { result: "conflict" }), 0);
 });
 
-onRig("a Go component that strips the extensions causes neither barriers nor writes", async (rig) => {
-  const { core, worker } = await counted(rig, { trigger: true });
+test("a Go component that strips the extensions causes neither barriers nor writes", async (t) => {
+  const { rig, core, worker } = await counted(t, { trigger: true });
   await rig.clock.advance(5000);
   worker.log = [];
   core.log = [];
@@ -218,48 +209,43 @@ onRig("a Go component that strips the extensions causes neither barriers nor wri
   assert.notEqual(rig.cell("web")?.aggregation?.countedSpec, undefined, "the next write brings them back");
 });
 
-onRig(
-  "a CRD that drops the extension fields is reported once for all protectors, and counting goes on",
-  async (rig) => {
-    for (const name of ["web", "api", "db"]) await rig.protect(name);
-    for (const app of ["api", "db"]) await rig.pod(app, { labels: { app } });
-    await rig.pod("a");
-    const { logs, worker } = await rig.start({ trigger: true });
-    await rig.clock.advance(5000);
-    worker.log = [];
-    for (const name of ["b", "c", "d"]) {
-      await rig.pod(name);
-      await rig.clock.advance(2000);
-    }
-    assert.equal(rig.available("web"), 4);
-    assert.equal(rig.cell("web")?.aggregation?.countedSpec, undefined);
-    assert.equal(logs.filter(({ message }) => message.includes("CRD")).length, 1);
-    assert.equal(worker.count(barrierList), 0, "own memory stands in for the pruned version");
-  },
-  upstreamPodProtectorCrd(),
-);
+test("a CRD that drops the extension fields is reported once for all protectors, and counting goes on", async (t) => {
+  const rig = await rigFor(t, upstreamPodProtectorCrd());
+  for (const name of ["web", "api", "db"]) await rig.protect(name);
+  for (const app of ["api", "db"]) await rig.pod(app, { labels: { app } });
+  await rig.pod("a");
+  const { logs, worker } = await rig.start({ trigger: true });
+  await rig.clock.advance(5000);
+  worker.log = [];
+  for (const name of ["b", "c", "d"]) {
+    await rig.pod(name);
+    await rig.clock.advance(2000);
+  }
+  assert.equal(rig.available("web"), 4);
+  assert.equal(rig.cell("web")?.aggregation?.countedSpec, undefined);
+  assert.equal(logs.filter(({ message }) => message.includes("CRD")).length, 1);
+  assert.equal(worker.count(barrierList), 0, "own memory stands in for the pruned version");
+});
 
-onRig(
-  "a cell whose recorded counts are newer than the snapshot is left alone until the watch is there",
-  async (rig) => {
-    await rig.protect("web");
-    await rig.pod("a");
-    const leader = await rig.start();
-    const lagging = await rig.start({ lead: false, seed: 9 });
-    await rig.clock.advance(65_000);
-    lagging.worker.lagMs = 4000;
-    await rig.pod("b");
-    await rig.after(1000, { available: 2 });
-    await leader.depose();
-    lagging.lead();
-    await rig.after(2500, { available: 2 }, "its snapshot still has one pod");
-    assert.equal(lagging.core.count(statusWrite), 0);
-    await rig.after(5000, { available: 2 });
-  },
-);
+test("a cell whose recorded counts are newer than the snapshot is left alone until the watch is there", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  await rig.pod("a");
+  const leader = await rig.start();
+  const lagging = await rig.start({ lead: false, seed: 9 });
+  await rig.clock.advance(65_000);
+  lagging.worker.lagMs = 4000;
+  await rig.pod("b");
+  await rig.after(1000, { available: 2 });
+  await leader.depose();
+  lagging.lead();
+  await rig.after(2500, { available: 2 }, "its snapshot still has one pod");
+  assert.equal(lagging.core.count(statusWrite), 0);
+  await rig.after(5000, { available: 2 });
+});
 
-onRig("the recorded version is that of the snapshot and never goes down", async (rig) => {
-  await counted(rig);
+test("the recorded version is that of the snapshot and never goes down", async (t) => {
+  const { rig } = await counted(t);
   let last = parseResourceVersion(rig.cell("web")?.aggregation?.resourceVersion)!;
   for (const name of ["d", "e"]) {
     await rig.pod(name);
@@ -270,8 +256,8 @@ onRig("the recorded version is that of the snapshot and never goes down", async 
   }
 });
 
-onRig("a status write that always fails is retried with a growing backoff", async (rig) => {
-  const { core, logs } = await counted(rig);
+test("a status write that always fails is retried with a growing backoff", async (t) => {
+  const { rig, core, logs } = await counted(t);
   core.onRequest = (_, what) => (statusWrite.test(what) ? new KubeError("serverError", "no space") : undefined);
   await rig.removePod("a");
   await rig.clock.advance(60_000);
@@ -282,8 +268,8 @@ onRig("a status write that always fails is retried with a growing backoff", asyn
   await rig.after(60_000, { available: 2 });
 });
 
-onRig("a protector that is deleted or recreated unseen is not written in a loop", async (rig) => {
-  const { core } = await counted(rig);
+test("a protector that is deleted or recreated unseen is not written in a loop", async (t) => {
+  const { rig, core } = await counted(t);
   core.lagMs = 30_000;
   await rig.coreEngine.delete(rig.protectorType, "default", "web");
   await rig.removePod("a");

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { type Condition, type PodProtectorStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { type Fault } from "../../../support/engine-client.ts";
-import { onRig, type Rig, type Running } from "../rig.ts";
+import { type Rig, rigFor, type Running } from "../rig.ts";
 
 const conditionsOf = (rig: Rig): readonly Condition[] => rig.protector("web").status?.conditions ?? [];
 const writes = ({ metrics }: Running, result: string): number =>
@@ -24,7 +25,8 @@ function refuseConditions(running: Running, rig: Rig, kind: "forbidden" | "inval
 }
 
 for (const kind of ["forbidden", "invalid"] as const) {
-  onRig(`counts are written without conditions that a policy refuses as ${kind}, and it is said once`, async (rig) => {
+  test(`counts are written without conditions that a policy refuses as ${kind}, and it is said once`, async (t) => {
+    const rig = await rigFor(t);
     await rig.protect("web", { minAvailable: 1 });
     await rig.pod("a");
     const running = await rig.start({ trigger: true, lead: false });
@@ -46,26 +48,25 @@ for (const kind of ["forbidden", "invalid"] as const) {
   });
 }
 
-onRig(
-  "conditions come with a write of counts some minutes after the policy was replaced, without a restart",
-  async (rig) => {
-    await rig.protect("web", { minAvailable: 1 });
-    await rig.pod("a");
-    const running = await rig.start({ trigger: true, lead: false });
-    const policy = refuseConditions(running, rig, "forbidden");
-    running.lead();
-    await rig.clock.advance(5_000);
-    policy.lift();
-    await rig.clock.advance(900_000);
-    await rig.pod("b");
-    await rig.removePod("a");
-    await rig.clock.advance(5_000);
-    assert.equal(conditionsOf(rig).find(({ type }) => type === "AtFloor")?.status, "True");
-    assert.equal(said(running).at(-1), "info The core takes the conditions of this release again");
-  },
-);
+test("conditions come with counts some minutes after the policy was replaced, without a restart", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web", { minAvailable: 1 });
+  await rig.pod("a");
+  const running = await rig.start({ trigger: true, lead: false });
+  const policy = refuseConditions(running, rig, "forbidden");
+  running.lead();
+  await rig.clock.advance(5_000);
+  policy.lift();
+  await rig.clock.advance(900_000);
+  await rig.pod("b");
+  await rig.removePod("a");
+  await rig.clock.advance(5_000);
+  assert.equal(conditionsOf(rig).find(({ type }) => type === "AtFloor")?.status, "True");
+  assert.equal(said(running).at(-1), "info The core takes the conditions of this release again");
+});
 
-onRig("while conditions are refused, an idle object costs one refused write in ten minutes", async (rig) => {
+test("while conditions are refused, an idle object costs one refused write in ten minutes", async (t) => {
+  const rig = await rigFor(t);
   await rig.protect("web", { minAvailable: 1 });
   await rig.pod("a");
   const running = await rig.start({ trigger: true, lead: false });
@@ -76,21 +77,19 @@ onRig("while conditions are refused, an idle object costs one refused write in t
   assert.equal(said(running).length, 1);
 });
 
-onRig(
-  "a write that is refused for another reason fails with that reason, and conditions are tried again",
-  async (rig) => {
-    await rig.protect("web", { minAvailable: 1 });
-    await rig.pod("a");
-    const running = await rig.start({ trigger: true, lead: false });
-    let isForbidden = true;
-    running.core.onRequest = ({ method }: KubeRequest): Fault =>
-      isForbidden && method === "PUT" ? new KubeError("forbidden", "the account may not update it") : undefined;
-    running.lead();
-    await rig.clock.advance(5_000);
-    assert.equal(rig.cell("web"), undefined);
-    assert.deepEqual(said(running), []);
-    isForbidden = false;
-    await rig.after(120_000, { available: 1 });
-    assert.ok(conditionsOf(rig).length > 0);
-  },
-);
+test("a write that is refused for another reason fails with that reason, and conditions are tried again", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web", { minAvailable: 1 });
+  await rig.pod("a");
+  const running = await rig.start({ trigger: true, lead: false });
+  let isForbidden = true;
+  running.core.onRequest = ({ method }: KubeRequest): Fault =>
+    isForbidden && method === "PUT" ? new KubeError("forbidden", "the account may not update it") : undefined;
+  running.lead();
+  await rig.clock.advance(5_000);
+  assert.equal(rig.cell("web"), undefined);
+  assert.deepEqual(said(running), []);
+  isForbidden = false;
+  await rig.after(120_000, { available: 1 });
+  assert.ok(conditionsOf(rig).length > 0);
+});

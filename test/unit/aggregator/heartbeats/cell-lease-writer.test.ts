@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../../src/api/cell-lease.ts";
 import { CellLeaseWriter } from "../../../../src/aggregator/heartbeats/cell-lease-writer.ts";
 import { isKubeError, KubeError } from "../../../../src/kube/kube-client.ts";
 import { builtInResources as types } from "../../../double/engine/resources.ts";
 import { EngineClient } from "../../../support/engine-client.ts";
 import { createScriptedKubeClient } from "../../kube/scripted-kube-client.ts";
-import { cellID, onRig, type Rig } from "../rig.ts";
+import { cellID, type Rig, rigFor } from "../rig.ts";
 
 const signal = new AbortController().signal;
 const name = cellLeaseName(cellID);
@@ -30,7 +31,8 @@ async function annotate(rig: Rig, annotations: Record<string, string>): Promise<
   await rig.coreEngine.patch(types.leases, "default", name, patch);
 }
 
-onRig("the first beat creates the Lease with the cell's labels, the cluster and the holder", async (rig) => {
+test("the first beat creates the Lease with the cell's labels, the cluster and the holder", async (t) => {
+  const rig = await rigFor(t);
   const { writer } = writerOf(rig);
   assert.equal(await writer.read(signal), undefined);
   const lease = await writer.beat(undefined, { clusterUID: "cluster-1", behind: undefined }, signal);
@@ -42,7 +44,8 @@ onRig("the first beat creates the Lease with the cell's labels, the cluster and 
   assert.equal(spec?.["acquireTime"], spec?.["renewTime"]);
 });
 
-onRig("each beat differs from the last one, also while the clock stands still", async (rig) => {
+test("each beat differs from the last one, also while the clock stands still", async (t) => {
+  const rig = await rigFor(t);
   const { writer } = writerOf(rig);
   const beat = { clusterUID: undefined, behind: undefined };
   const first = await writer.beat(undefined, beat, signal);
@@ -51,7 +54,8 @@ onRig("each beat differs from the last one, also while the clock stands still", 
   assert.equal(new Set([first.beat, second.beat, third.beat]).size, 3);
 });
 
-onRig("a renewal clears the mark of silence, and keeps what people have written", async (rig) => {
+test("a renewal clears the mark of silence, and keeps what people have written", async (t) => {
+  const rig = await rigFor(t);
   const { writer } = writerOf(rig);
   const beat = { clusterUID: "cluster-1", behind: undefined };
   await writer.beat(undefined, beat, signal);
@@ -66,7 +70,8 @@ onRig("a renewal clears the mark of silence, and keeps what people have written"
   assert.equal(rig.coreEngine.get(types.leases, "default", name).metadata.annotations?.["example.com/note"], "mine");
 });
 
-onRig("what is behind is named in the beat, and no longer once it is not", async (rig) => {
+test("what is behind is named in the beat, and no longer once it is not", async (t) => {
+  const rig = await rigFor(t);
   const { writer } = writerOf(rig);
   const first = await writer.beat(undefined, { clusterUID: undefined, behind: "AAAA" }, signal);
   assert.equal(first.behind, "AAAA");
@@ -75,7 +80,8 @@ onRig("what is behind is named in the beat, and no longer once it is not", async
   assert.equal((await writer.beat(second, { clusterUID: undefined, behind: undefined }, signal)).behind, undefined);
 });
 
-onRig("a beat over what somebody else has written meanwhile is a conflict, and changes nothing", async (rig) => {
+test("a beat over what somebody else has written meanwhile is a conflict, and changes nothing", async (t) => {
+  const rig = await rigFor(t);
   const { writer } = writerOf(rig);
   const beat = { clusterUID: undefined, behind: undefined };
   const known = await writer.beat(undefined, beat, signal);
@@ -85,14 +91,16 @@ onRig("a beat over what somebody else has written meanwhile is a conflict, and c
   await assert.rejects(writer.beat(undefined, beat, signal), (error) => isKubeError(error, "alreadyExists"));
 });
 
-onRig("a beat without the cluster's UID keeps the recorded one", async (rig) => {
+test("a beat without the cluster's UID keeps the recorded one", async (t) => {
+  const rig = await rigFor(t);
   const { writer } = writerOf(rig);
   const first = await writer.beat(undefined, { clusterUID: "cluster-1", behind: undefined }, signal);
   const second = await writer.beat(first, { clusterUID: undefined, behind: undefined }, signal);
   assert.equal(second.clusterUID, "cluster-1");
 });
 
-onRig("a Lease that has lost its labels gets them back when it is read", async (rig) => {
+test("a Lease that has lost its labels gets them back when it is read", async (t) => {
+  const rig = await rigFor(t);
   const { writer } = writerOf(rig);
   await writer.beat(undefined, { clusterUID: undefined, behind: undefined }, signal);
   const body = { metadata: { labels: { [cellLeaseLabels.heartbeat]: null } } };
@@ -100,7 +108,8 @@ onRig("a Lease that has lost its labels gets them back when it is read", async (
   assert.equal((await writer.read(signal))?.cellID, cellID);
 });
 
-onRig("an answer that is not the cell's Lease is malformed, and other errors pass through", async (rig) => {
+test("an answer that is not the cell's Lease is malformed, and other errors pass through", async (t) => {
+  const rig = await rigFor(t);
   const { writer, client } = writerOf(rig);
   client.onRequest = () => new KubeError("forbidden", "no");
   await assert.rejects(writer.read(signal), (error) => isKubeError(error, "forbidden"));
@@ -119,18 +128,16 @@ onRig("an answer that is not the cell's Lease is malformed, and other errors pas
   await assert.rejects(odd.read(signal), (error) => isKubeError(error, "malformed"));
 });
 
-onRig(
-  "what is wrong with the gate is named in the beat, stays while nothing is known, and goes with the fault",
-  async (rig) => {
-    const { writer } = writerOf(rig);
-    const named = (): string | undefined =>
-      rig.coreEngine.get(types.leases, "default", name).metadata.annotations?.[cellLeaseAnnotations.gate];
-    const beat = { clusterUID: undefined, behind: undefined };
-    const first = await writer.beat(undefined, { ...beat, gate: "missing" }, signal);
-    assert.equal(named(), "missing");
-    const second = await writer.beat(first, beat, signal);
-    assert.equal(named(), "missing");
-    await writer.beat(second, { ...beat, gate: null }, signal);
-    assert.equal(named(), undefined);
-  },
-);
+test("a fault of the gate is named in the beat, stays while nothing is known, and goes with the fault", async (t) => {
+  const rig = await rigFor(t);
+  const { writer } = writerOf(rig);
+  const named = (): string | undefined =>
+    rig.coreEngine.get(types.leases, "default", name).metadata.annotations?.[cellLeaseAnnotations.gate];
+  const beat = { clusterUID: undefined, behind: undefined };
+  const first = await writer.beat(undefined, { ...beat, gate: "missing" }, signal);
+  assert.equal(named(), "missing");
+  const second = await writer.beat(first, beat, signal);
+  assert.equal(named(), "missing");
+  await writer.beat(second, { ...beat, gate: null }, signal);
+  assert.equal(named(), undefined);
+});

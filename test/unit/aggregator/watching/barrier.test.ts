@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseResourceVersion, type ResourceVersion } from "../../../../src/api/resource-version.ts";
+import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
 import { BarrierTracker, Freshness, type ProvableWatch } from "../../../../src/aggregator/watching/barrier.ts";
 import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
 import { longAgo, type MonotonicMs } from "../../../../src/util/clock.ts";
 import { at } from "../../../support/moment.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../../support/virtual-clock.ts";
-
-function version(number: number): ResourceVersion {
-  return parseResourceVersion(String(number))!;
-}
+import { version } from "../../accounting/samples.ts";
 
 interface Bench {
   readonly clock: VirtualClock;

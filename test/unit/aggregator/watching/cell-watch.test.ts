@@ -3,13 +3,10 @@ import { test } from "node:test";
 import { createSyncTime } from "../../../../src/accounting/settle/sync-time.ts";
 import { CellWatch } from "../../../../src/aggregator/watching/cell-watch.ts";
 import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
-import { parseResourceVersion, type ResourceVersion } from "../../../../src/api/resource-version.ts";
+import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
 import { type Informer, type InformerHandler } from "../../../../src/kube/informer.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
-
-function version(number: number): ResourceVersion {
-  return parseResourceVersion(String(number))!;
-}
+import { version } from "../../accounting/samples.ts";
 
 /** A CellWatch over an informer that a test moves by hand; what the handler hears is in `happened`. */
 function bench() {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseResourceVersion, type ResourceVersion } from "../../../../src/api/resource-version.ts";
+import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
 import { ProtectorWatch } from "../../../../src/aggregator/watching/protector-watch.ts";
 import { type Informer, type InformerHandler } from "../../../../src/kube/informer.ts";
 import { type StoredProtector } from "../../../../src/kube/resources.ts";
@@ -8,10 +8,7 @@ import { longAgo } from "../../../../src/util/clock.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
 import { at } from "../../../support/moment.ts";
 import { createVirtualClock, type VirtualClock } from "../../../support/virtual-clock.ts";
-
-function version(number: number): ResourceVersion {
-  return parseResourceVersion(String(number))!;
-}
+import { version } from "../../accounting/samples.ts";
 
 interface Bench {
   readonly clock: VirtualClock;
