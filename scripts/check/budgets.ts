@@ -20,6 +20,8 @@ interface Budget {
 type Budgets = Readonly<Record<string, Budget>>;
 
 const units = ["lines", "files", "number"] as const;
+/** Lines are written in steps of so many: a comment more needs no edit of the budgets. */
+const linesStep = 50;
 
 /** What is counted below each root; folders just below it have a budget each, and so have the files beside them. */
 const roots: Readonly<Record<string, RegExp>> = {
@@ -106,7 +108,11 @@ function lowered(repository: Repository): Budgets {
   const text = repository.read(budgetsFile);
   const found = measure(repository);
   const names = Object.keys(found).toSorted();
-  if (text === undefined) return Object.fromEntries(names.map((name) => [name, found[name] ?? {}]));
+  const enough = (name: string): Budget => {
+    const { lines, ...others } = found[name] ?? {};
+    return lines === undefined ? others : { lines: Math.ceil(lines / linesStep) * linesStep, ...others };
+  };
+  if (text === undefined) return Object.fromEntries(names.map((name) => [name, enough(name)]));
   const budgets = JSON.parse(text) as Budgets;
   return Object.fromEntries(
     names.flatMap((name): [string, Budget][] => {
@@ -114,7 +120,7 @@ function lowered(repository: Repository): Budgets {
       if (budget === undefined) return [];
       const less = units.flatMap((unit) => {
         const max = budget[unit];
-        return max === undefined ? [] : [[unit, Math.min(max, found[name]?.[unit] ?? 0)] as const];
+        return max === undefined ? [] : [[unit, Math.min(max, enough(name)[unit] ?? 0)] as const];
       });
       return [
         [name, { ...Object.fromEntries(less), ...(budget.because !== undefined && { because: budget.because }) }],
