@@ -20,6 +20,10 @@ interface Budget {
 type Budgets = Readonly<Record<string, Budget>>;
 
 const units = ["lines", "files", "number"] as const;
+type Unit = (typeof units)[number];
+/** Lines are written in steps of so many: a comment more needs no edit of the budgets. */
+const linesStep = 50;
+const inSteps = (lines: number): number => Math.ceil(lines / linesStep) * linesStep;
 
 /** What is counted below each root; folders just below it have a budget each, and so have the files beside them. */
 const roots: Readonly<Record<string, RegExp>> = {
@@ -83,7 +87,8 @@ function over(name: string, size: Budget, budget: Budget | undefined): string[] 
 }
 
 function grown(name: string, now: Budget, before: Budget | undefined): string[] {
-  const more = units.find((unit) => (now[unit] ?? 0) > (before?.[unit] ?? 0));
+  const max = (unit: Unit): number => (unit === "lines" ? inSteps(before?.lines ?? 0) : (before?.[unit] ?? 0));
+  const more = units.find((unit) => (now[unit] ?? 0) > max(unit));
   const hasReason = (now.because ?? "").trim() !== "" && now.because !== before?.because;
   if (more === undefined || hasReason) return [];
   return [`${budgetsFile}: ${name} grew from ${before?.[more] ?? 0} to ${now[more]}: say why in a new "because"`];
@@ -106,7 +111,11 @@ function lowered(repository: Repository): Budgets {
   const text = repository.read(budgetsFile);
   const found = measure(repository);
   const names = Object.keys(found).toSorted();
-  if (text === undefined) return Object.fromEntries(names.map((name) => [name, found[name] ?? {}]));
+  const enough = (name: string): Budget => {
+    const { lines, ...others } = found[name] ?? {};
+    return lines === undefined ? others : { lines: inSteps(lines), ...others };
+  };
+  if (text === undefined) return Object.fromEntries(names.map((name) => [name, enough(name)]));
   const budgets = JSON.parse(text) as Budgets;
   return Object.fromEntries(
     names.flatMap((name): [string, Budget][] => {
@@ -114,7 +123,7 @@ function lowered(repository: Repository): Budgets {
       if (budget === undefined) return [];
       const less = units.flatMap((unit) => {
         const max = budget[unit];
-        return max === undefined ? [] : [[unit, Math.min(max, found[name]?.[unit] ?? 0)] as const];
+        return max === undefined ? [] : [[unit, Math.min(max, enough(name)[unit] ?? 0)] as const];
       });
       return [
         [name, { ...Object.fromEntries(less), ...(budget.because !== undefined && { because: budget.because }) }],

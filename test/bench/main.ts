@@ -19,7 +19,6 @@ import { measureFreshCounts } from "./virtual-time/fresh-counts.ts";
 import { measureHandshakes } from "./real-core/handshakes.ts";
 import { measureHotProtector, measureReplicas } from "./real-core/hot-protector.ts";
 import { measureIndexes } from "./indexes.ts";
-import { measureIndexSizes } from "./index-sizes.ts";
 import { measureFairness, measureManyProtectors } from "./real-core/many-protectors.ts";
 import { measureMassDeletions } from "./mass/measure.ts";
 import { measurePodLists } from "./cell/pod-lists.ts";
@@ -27,8 +26,7 @@ import { RealCore } from "./real-core/real-core.ts";
 import { measureReviews } from "./reviews/reviews.ts";
 import { type Row, rowText } from "./row.ts";
 import { measureTransport } from "./transport/transport.ts";
-import { measureWaves } from "./virtual-time/waves.ts";
-import { measureWebhookSets } from "./virtual-time/webhook-sets.ts";
+import { measureWaves, measureWebhookSets } from "./virtual-time/waves.ts";
 import { measureWorkloads } from "./generator/workloads.ts";
 
 type Say = (line: string) => void;
@@ -46,7 +44,7 @@ const comparedDefault = "hot,reviews,cell,replicas,everyday";
 
 /** In the order of the table. Those of `overRealCore` and `inOwnClusters` need kube-apiserver and etcd. */
 const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
-  indexes: (say) => [...measureIndexes(say), ...measureIndexSizes(say)],
+  indexes: measureIndexes,
   fresh: measureFreshCounts,
   waves: measureWaves,
   sets: measureWebhookSets,
@@ -81,7 +79,7 @@ const inOwnClusters: Readonly<Record<string, (say: Say) => AsyncIterable<Row>>> 
 
 async function measureOverRealCore(names: readonly string[], print: (rows: readonly Row[]) => void): Promise<void> {
   if (names.length === 0) return;
-  const core = await RealCore.start(say, process.env["PROFILE"] === "1" ? resultDirectory : undefined);
+  const core = await RealCore.start(say);
   try {
     for (const name of names) print((await overRealCore[name]?.(core, say)) ?? []);
   } finally {

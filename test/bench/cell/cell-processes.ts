@@ -1,17 +1,12 @@
 /** Aggregators as production runs them, each in a process of its own, over a cell and a core that are others. */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { ProcessSet } from "../../../scripts/child-processes.ts";
+import { type ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { get } from "../../../scripts/role-process.ts";
-import { choosePorts, listenerArgs } from "../../e2e/fleet/process.ts";
-import { cellNamespaces, cellProtectors, protectorName } from "./cell-shape.ts";
-import type { CellOrder } from "./cell-server.ts";
+import { ask, messageOf, startChild } from "../processes/child.ts";
 import { CountedCore } from "../processes/counted-core.ts";
-import { type ProductProcess, startProductProcess } from "../processes/product-process.ts";
+import { type ProductProcess, Products } from "../processes/products.ts";
+import type { CellOrder } from "./cell-server.ts";
+import { cellNamespaces, cellProtectors, protectorName } from "./cell-shape.ts";
 
 interface CountedCell {
   readonly aggregation?: { readonly totalReplicas: number };
@@ -24,14 +19,12 @@ export class CellProcesses {
   readonly core: CountedCore;
   readonly #server: ChildProcess;
   readonly #url: string;
-  readonly #processes = new ProcessSet();
-  readonly #directory = mkdtempSync(path.join(os.tmpdir(), "podseidon-bench-"));
+  readonly #products = new Products();
 
   private constructor(core: CountedCore, server: ChildProcess, url: string) {
     this.core = core;
     this.#server = server;
     this.#url = url;
-    process.once("exit", () => this.#processes.killAll());
   }
 
   /** A cell of so many pods, and a core with a PodProtector for each workload. */
@@ -42,31 +35,23 @@ export class CellProcesses {
       cellNamespaces().map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
     );
     await core.create("podprotectors", cellProtectors(pods));
-    const args = [String(pods), core.url];
-    const server = fork(fileURLToPath(new URL("cell-server.ts", import.meta.url)), args, { stdio: "inherit" });
-    return new CellProcesses(core, server, (await answerOf(server)) as string);
+    const server = startChild(new URL("cell-server.ts", import.meta.url), [String(pods), core.url]);
+    return new CellProcesses(core, server, await messageOf(server, answerLimitMs));
   }
 
   /** Does not wait until it is ready: its start is what is measured. */
-  async startAggregator(name: string): Promise<ProductProcess> {
-    const ports = await choosePorts();
-    const args = [
+  startAggregator(name: string): Promise<ProductProcess> {
+    return this.#products.start(name, () => [
       "--role=aggregator",
       `--core-kube-master=${this.core.url}`,
       `--worker-kube-master=${this.#url}`,
       "--aggregator-cell-id=cell",
       "--update-trigger-enable=false",
-      ...listenerArgs(ports, undefined),
-    ];
-    const profileDirectory =
-      process.env["PROFILE"] === "1" ? fileURLToPath(new URL("../../../test-results", import.meta.url)) : undefined;
-    const processes = this.#processes;
-    return startProductProcess({ name, args, ports, processes, directory: this.#directory, profileDirectory });
+    ]);
   }
 
   async order(order: CellOrder): Promise<void> {
-    this.#server.send(order);
-    await answerOf(this.#server);
+    await ask(this.#server, order, answerLimitMs);
   }
 
   /** Status writes of PodProtectors so far. */
@@ -94,16 +79,10 @@ export class CellProcesses {
   }
 
   async stop(): Promise<void> {
-    await this.#processes.end();
+    await this.#products.end();
     this.#server.disconnect();
     this.core.stop();
-    rmSync(this.#directory, { recursive: true, force: true });
   }
-}
-
-async function answerOf(child: ChildProcess): Promise<unknown> {
-  const [message] = (await once(child, "message", { signal: AbortSignal.timeout(answerLimitMs) })) as [unknown];
-  return message;
 }
 
 /** As the process is, without a collection before; 0 where the host has no /proc. */

@@ -16,6 +16,7 @@ import { silentLogger } from "../../../src/util/logger.ts";
 import { createSystemRng } from "../../../src/util/rng.ts";
 import { createSystemClock } from "../../../src/util/system-clock.ts";
 import { bookmark, frame, watchEvent } from "../../unit/kube/protobuf/writer.ts";
+import { tellParent } from "../processes/child.ts";
 import { cellProtectors, Churn, eventsOfRound, listVersion, podBytes } from "./cell-shape.ts";
 
 export interface CellFigures {
@@ -189,7 +190,8 @@ for (let round = 0; round < measuredRounds; round += 1) {
 }
 const cpuMicrosOfEvent = cpuMicros / (measuredRounds * eventsOfRound);
 const figures: CellFigures = { heapBytesOfPod, cpuMicrosOfEvent, cpuMsOfList };
-process.send?.(figures);
-if (process.send === undefined) console.log(figures);
-process.on("disconnect", () => process.exit(0));
-if (process.send === undefined) process.exit(0);
+tellParent(figures);
+if (process.send === undefined) {
+  console.log(figures);
+  process.exit(0);
+}

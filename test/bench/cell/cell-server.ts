@@ -5,8 +5,8 @@
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request as passOn, type ServerResponse } from "node:http";
-import { type AddressInfo } from "node:net";
 import { bookmark, envelope, frame, mediaType, podList, watchEvent } from "../../unit/kube/protobuf/writer.ts";
+import { listenOnLoopback, tellParent } from "../processes/child.ts";
 import { Churn, listVersion, podBytes } from "./cell-shape.ts";
 
 export type CellOrder =
@@ -75,6 +75,4 @@ function* rounds(count: number): Iterable<Buffer> {
 }
 
 process.on("message", (order: CellOrder) => void carryOut(order).then(() => process.send?.("done")));
-process.on("disconnect", () => process.exit(0));
-await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+tellParent(`http://127.0.0.1:${await listenOnLoopback(server)}`);

@@ -3,15 +3,13 @@
  * the process is, how long it takes from its start to the first counts, and a standby from its Lease to its first
  * write.
  */
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { waitFor } from "../../e2e/clusters/wait.ts";
+import { messageOf, startChild } from "../processes/child.ts";
 import { CellProcesses, residentBytes } from "./cell-processes.ts";
 import type { CellFigures } from "./cell-reader.ts";
 import { eventsOfRound, podsOfWorkload } from "./cell-shape.ts";
-import { measureFailOver } from "./fail-over.ts";
+import { type ProductProcess } from "../processes/products.ts";
 import { defaultRate } from "../generator/generator-run.ts";
 import { type Row } from "../row.ts";
 
@@ -28,6 +26,9 @@ const roundsOfChurn = 20;
 const settleMs = 15_000;
 /** Measured 100 s for a large cell on a busy machine. */
 const limitMs = 600_000;
+const pollMs = 10;
+/** The Lease lasts 15 s. */
+const takeOverLimitMs = 120_000;
 
 export async function measureCell(say: Say): Promise<Row[]> {
   const rows = await measureReaders(say);
@@ -67,11 +68,9 @@ async function measureReaders(say: Say): Promise<Row[]> {
 }
 
 async function read(pods: number, kind: "aggregator" | "bare"): Promise<CellFigures> {
-  const child = fork(fileURLToPath(new URL("cell-reader.ts", import.meta.url)), [String(pods), kind], {
-    execArgv: ["--expose-gc"],
-    stdio: "inherit",
-  });
-  const [figures] = (await once(child, "message", { signal: AbortSignal.timeout(limitMs) })) as [CellFigures];
+  const options = { execArgv: ["--expose-gc"] };
+  const child = startChild(new URL("cell-reader.ts", import.meta.url), [String(pods), kind], options);
+  const figures = await messageOf<CellFigures>(child, limitMs);
   child.disconnect();
   return figures;
 }
@@ -127,6 +126,40 @@ async function measureProcess(pods: (typeof sizes)[number], say: Say): Promise<R
     ];
   } finally {
     await cell.stop();
+  }
+}
+
+/** How long a warm standby takes from the Lease to its first write, after its leader was killed. */
+interface FailOver {
+  /** From the death of the leader. */
+  readonly leaseMs: number;
+  /** From the Lease on. */
+  readonly writeMs: number;
+}
+
+/** While nobody leads, a pod of the last but one workload is deleted, so that its count has to be written. */
+async function measureFailOver(cell: CellProcesses, leader: ProductProcess, pods: number): Promise<FailOver> {
+  const standby = await cell.startAggregator("standby");
+  await standby.ready(takeOverLimitMs);
+  const before = await cell.leaseHolder();
+  const workload = pods / podsOfWorkload - 2;
+  const startMs = performance.now();
+  process.kill(leader.pid, "SIGKILL");
+  await cell.order({ do: "remove", pod: workload * podsOfWorkload });
+  const leaseMs = await firstTime(async () => ![before, undefined, ""].includes(await cell.leaseHolder()));
+  const writtenMs = await firstTime(async () => (await cell.totalOf(workload)) === podsOfWorkload - 1);
+  await standby.stop();
+  return { leaseMs: leaseMs - startMs, writeMs: writtenMs - leaseMs };
+}
+
+/** When the probe was asked for the first time that it was true. */
+async function firstTime(probe: () => Promise<boolean>): Promise<number> {
+  const endMs = performance.now() + takeOverLimitMs;
+  for (;;) {
+    const atMs = performance.now();
+    if (await probe()) return atMs;
+    if (atMs > endMs) throw new Error(`the standby does not take over within ${takeOverLimitMs} ms`);
+    await delay(pollMs);
   }
 }
 

@@ -1,9 +1,7 @@
 /**
  * The cold start of an aggregator: 100,000 pods from the API server into the compact store, as protobuf against JSON.
  */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { messageOf, startChild } from "../processes/child.ts";
 import { type Encoding } from "./pod-template.ts";
 import { type Row } from "../row.ts";
 
@@ -19,9 +17,9 @@ interface Figures {
 }
 
 export async function measurePodLists(say: (line: string) => void): Promise<Row[]> {
-  const server = start(new URL("pod-server.ts", import.meta.url), String(podsCount));
+  const server = startChild(new URL("pod-server.ts", import.meta.url), [String(podsCount)]);
   try {
-    const { port, podBytes } = await answerOf<{ port: number; podBytes: Record<Encoding, number> }>(server);
+    const { port, podBytes } = await messageOf<{ port: number; podBytes: Record<Encoding, number> }>(server, limitMs);
     const rows: Row[] = [];
     for (const [path, method] of [
       ["stream", "WatchList"],
@@ -29,9 +27,10 @@ export async function measurePodLists(say: (line: string) => void): Promise<Row[
     ]) {
       const read = async (encoding: Encoding): Promise<Figures> => {
         say(`cold list of pods by ${method}: ${encoding}`);
-        const reader = start(new URL("pod-reader.ts", import.meta.url), `http://127.0.0.1:${port}/${path}`, encoding);
+        const args = [`http://127.0.0.1:${port}/${path}`, encoding];
+        const reader = startChild(new URL("pod-reader.ts", import.meta.url), args);
         try {
-          const figures = await answerOf<Figures>(reader);
+          const figures = await messageOf<Figures>(reader, limitMs);
           if (figures.pods !== podsCount) throw new Error(`${figures.pods} pods were read`);
           return figures;
         } finally {
@@ -59,13 +58,4 @@ function described({ wallMs, cpuMs, peakBytes }: Figures, podBytes: number): str
     `${(wallMs / 1000).toFixed(1)} s (CPU ${(cpuMs / 1000).toFixed(1)} s), ${received} MB, peak ` +
     `${Math.round(peakBytes / 1e6)} MB`
   );
-}
-
-function start(file: URL, ...args: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(file), args, { stdio: "inherit" });
-}
-
-async function answerOf<T>(child: ChildProcess): Promise<T> {
-  const [message] = (await once(child, "message", { signal: AbortSignal.timeout(limitMs) })) as [T];
-  return message;
 }

@@ -4,8 +4,8 @@
  */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import { type AddressInfo } from "node:net";
 import { bookmark, envelope, frame, mediaType, podList, watchEvent } from "../../unit/kube/protobuf/writer.ts";
+import { listenOnLoopback, tellParent } from "../processes/child.ts";
 import { createTemplate, type Encoding, fill, type Template } from "./pod-template.ts";
 
 const podsCount = Number(process.argv[2]);
@@ -60,7 +60,5 @@ const server = createServer((request, response) => {
     response.writeHead(200, { "content-type": contentType }).end(body);
   }
 });
-await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 const podBytes = { json: templates.json.item.bytes.length - 1, protobuf: templates.protobuf.item.bytes.length };
-process.send?.({ port: (server.address() as AddressInfo).port, podBytes });
-process.on("disconnect", () => process.exit(0));
+tellParent({ port: await listenOnLoopback(server), podBytes });

@@ -1,18 +1,12 @@
 /** The generator role in a process of its own over a counted core, and a plain client beside it, to compare it with. */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
+import { type ChildProcess } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { ProcessSet } from "../../../scripts/child-processes.ts";
-import { choosePorts, listenerArgs } from "../../e2e/fleet/process.ts";
+import { messageOf, startChild } from "../processes/child.ts";
 import type { Usage } from "../processes/child-hook.ts";
 import { type CountedCore } from "../processes/counted-core.ts";
 import { ticksOf } from "../processes/cpu-shares.ts";
+import { type ProductProcess, Products, usageArgs, usageOf } from "../processes/products.ts";
 import type { PlainAnswer } from "./plain-client.ts";
-import { type ProductProcess, startProductProcess, usageOf } from "../processes/product-process.ts";
 
 export interface RateLimit {
   readonly qps: number;
@@ -31,33 +25,23 @@ const quietTicksMax = 5;
 
 export class GeneratorRun {
   readonly process: ProductProcess;
-  readonly #processes: ProcessSet;
-  readonly #directory: string;
+  readonly #products: Products;
 
-  private constructor(process: ProductProcess, processes: ProcessSet, directory: string) {
+  private constructor(process: ProductProcess, products: Products) {
     this.process = process;
-    this.#processes = processes;
-    this.#directory = directory;
+    this.#products = products;
   }
 
   /** Does not wait until it is ready: its start is what is measured. `name`: of its log, and of a profile. */
   static async start(core: CountedCore, name: string, args: readonly string[], rate: RateLimit): Promise<GeneratorRun> {
-    const directory = mkdtempSync(path.join(os.tmpdir(), "podseidon-bench-"));
-    const processes = new ProcessSet();
-    process.once("exit", () => processes.killAll());
-    const ports = await choosePorts();
-    const all = [
+    const products = new Products();
+    const ofCore = [
       "--role=generator",
       `--core-kube-master=${core.url}`,
       `--core-kube-qps=${rate.qps}`,
       `--core-kube-burst=${rate.burst}`,
-      ...listenerArgs(ports, undefined),
-      ...args,
     ];
-    const profileDirectory =
-      process.env["PROFILE"] === "1" ? fileURLToPath(new URL("../../../test-results", import.meta.url)) : undefined;
-    const options = { name, args: all, ports, processes, directory, profileDirectory };
-    return new GeneratorRun(startProductProcess(options), processes, directory);
+    return new GeneratorRun(await products.start(name, () => [...ofCore, ...args]), products);
   }
 
   /** Resolves when nothing is done any more. */
@@ -67,8 +51,7 @@ export class GeneratorRun {
 
   async stop(): Promise<void> {
     await this.process.stop();
-    await this.#processes.end();
-    rmSync(this.#directory, { recursive: true, force: true });
+    await this.#products.end();
   }
 }
 
@@ -98,12 +81,8 @@ export class PlainRun {
   /** Resolves when it has made all. `resources`: as `apps/v1/deployments`. */
   static async start(core: CountedCore, resources: readonly string[], rate: RateLimit): Promise<PlainRun> {
     const args = [core.url, String(rate.qps), String(rate.burst), ...resources];
-    const child = fork(fileURLToPath(new URL("plain-client.ts", import.meta.url)), args, {
-      execArgv: ["--expose-gc", `--import=${new URL("../processes/child-hook.ts", import.meta.url).href}`],
-      stdio: "inherit",
-    });
-    const signal = AbortSignal.timeout(quietLimitMs);
-    const [made] = (await once(child, "message", { signal })) as [PlainAnswer];
+    const child = startChild(new URL("plain-client.ts", import.meta.url), args, { execArgv: usageArgs });
+    const made = await messageOf<PlainAnswer>(child, quietLimitMs);
     return new PlainRun(child, made);
   }
 

@@ -15,6 +15,7 @@ import { silentLogger } from "../../../src/util/logger.ts";
 import { silentMetrics } from "../../../src/util/metrics.ts";
 import { createSystemRng } from "../../../src/util/rng.ts";
 import { createSystemClock } from "../../../src/util/system-clock.ts";
+import { tellParent } from "../processes/child.ts";
 import { plainCluster } from "../../support/cluster-config.ts";
 
 export interface PlainAnswer {
@@ -76,5 +77,4 @@ await Promise.all(
 );
 const { user, system } = process.cpuUsage();
 const answer: PlainAnswer = { listedMs, madeMs: performance.now(), cpuMs: (user + system) / 1000 };
-process.send?.(answer);
-process.on("disconnect", () => process.exit(0));
+tellParent(answer);

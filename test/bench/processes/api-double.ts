@@ -9,6 +9,7 @@ import {
   permissivePodProtectorCrd,
   startApiServer,
 } from "../../double/index.ts";
+import { tellParent } from "./child.ts";
 import { scaledCrd } from "../../double/scaled-crd.ts";
 
 export interface ObjectChange {
@@ -100,5 +101,4 @@ process.on("message", (order: DoubleOrder) => {
     (error: unknown) => process.send?.({ error: String(error) }),
   );
 });
-process.on("disconnect", () => process.exit(0));
-process.send?.({ answer: server.url });
+tellParent({ answer: server.url });

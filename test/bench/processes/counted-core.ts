@@ -1,8 +1,7 @@
 /** The core cluster of the measurements that count requests: the API double in a process of its own. */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { type ChildProcess } from "node:child_process";
 import { type JsonObject } from "../../double/index.ts";
+import { messageOf, startChild } from "./child.ts";
 import type { DoubleOrder, ObjectChange } from "./api-double.ts";
 
 /** Requests by method and subject. */
@@ -29,10 +28,7 @@ export class CountedCore {
   }
 
   static async start(): Promise<CountedCore> {
-    const child = fork(fileURLToPath(new URL("api-double.ts", import.meta.url)), [], {
-      stdio: "inherit",
-      serialization: "advanced",
-    });
+    const child = startChild(new URL("api-double.ts", import.meta.url), [], { serialization: "advanced" });
     return new CountedCore(child, (await answerOf(child)) as string);
   }
 
@@ -88,11 +84,9 @@ export class CountedCore {
 }
 
 async function answerOf(child: ChildProcess): Promise<unknown> {
-  const [message] = (await once(child, "message", { signal: AbortSignal.timeout(answerLimitMs) })) as [
-    { readonly answer?: unknown; readonly error?: string },
-  ];
-  if (message.error !== undefined) throw new Error(`the API double: ${message.error}`);
-  return message.answer;
+  const { answer, error } = await messageOf<{ answer?: unknown; error?: string }>(child, answerLimitMs);
+  if (error !== undefined) throw new Error(`the API double: ${error}`);
+  return answer;
 }
 
 /** Lists, watches, Leases and what an elected leader reads of itself happen whatever the workloads are. */

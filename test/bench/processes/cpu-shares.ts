@@ -3,8 +3,8 @@
  * this process.
  */
 import { readFileSync } from "node:fs";
-import { type ManagedProcess } from "../../../scripts/child-processes.ts";
-import { type WebhookProcess } from "../real-core/webhook-process.ts";
+
+type Processes = readonly { readonly pid: number }[];
 
 /** CPU time so far, in milliseconds. */
 interface CpuTimes {
@@ -16,25 +16,15 @@ interface CpuTimes {
 /** USER_HZ of Linux, fixed for programs: 100 ticks a second. */
 const msPerTick = 10;
 
-export class CpuShares {
-  readonly #webhooks: readonly WebhookProcess[];
-  readonly #cluster: readonly ManagedProcess[];
+/** `cluster`: the processes of the control plane. */
+export function cpuTimes(webhooks: Processes, cluster: Processes): CpuTimes {
+  const { user, system } = process.cpuUsage();
+  return { webhookMs: cpuMsOf(webhooks), apiServerMs: cpuMsOf(cluster), loadMs: (user + system) / 1000 };
+}
 
-  /** `cluster`: the processes of the control plane. */
-  constructor(webhooks: readonly WebhookProcess[], cluster: readonly ManagedProcess[]) {
-    this.#webhooks = webhooks;
-    this.#cluster = cluster;
-  }
-
-  now(): CpuTimes {
-    const { user, system } = process.cpuUsage();
-    const sum = (all: readonly { readonly pid: number }[]): number => all.reduce((ms, { pid }) => ms + ticksOf(pid), 0);
-    return {
-      webhookMs: sum(this.#webhooks) * msPerTick,
-      apiServerMs: sum(this.#cluster) * msPerTick,
-      loadMs: (user + system) / 1000,
-    };
-  }
+/** CPU time of these processes so far. */
+export function cpuMsOf(all: Processes): number {
+  return all.reduce((ms, { pid }) => ms + ticksOf(pid) * msPerTick, 0);
 }
 
 /** In per cent of one core; 0 where the host has no /proc. */

@@ -4,7 +4,7 @@
  * ports. Sends its ports; each message to it is answered with what it has counted, and its CPU time.
  */
 import { readFileSync } from "node:fs";
-import { type AddressInfo } from "node:net";
+import { listenOnLoopback, tellParent } from "../processes/child.ts";
 import { createBareServer } from "../reviews/bare-server.ts";
 
 const answerDelayMs = 20;
@@ -30,15 +30,13 @@ async function open(): Promise<number> {
     setTimeout(() => answer(...args), answerDelayMs);
   });
   server.on("secureConnection", () => (handshakes += 1));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port;
+  return listenOnLoopback(server);
 }
 
 const ports: number[] = [];
 for (let index = 0; index < Number(portsCount); index += 1) ports.push(await open());
-process.send?.({ ports });
+tellParent({ ports });
 process.on("message", () => {
   const { user, system } = process.cpuUsage();
   process.send?.({ handshakes, reviews, cpuMicros: user + system } satisfies HandshakeCounts);
 });
-process.on("disconnect", () => process.exit(0));

@@ -5,13 +5,11 @@
  */
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess } from "node:child_process";
 import { webcrypto } from "node:crypto";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { type AdminClient } from "../../e2e/clusters/admin-client.ts";
 import { deletePods } from "../../e2e/objects/deletions.ts";
 import { createNamespace, createPods } from "../../e2e/objects/pods.ts";
@@ -19,6 +17,7 @@ import { waitFor } from "../../e2e/clusters/wait.ts";
 // `import type` leaves nothing behind; an inline `type` would still run the server in this process.
 import type { HandshakeCounts } from "./handshake-server.ts";
 import { type RealCore } from "./real-core.ts";
+import { ask, messageOf, startChild } from "../processes/child.ts";
 import { quantile, type Row } from "../row.ts";
 
 const namespace = "handshakes";
@@ -153,10 +152,8 @@ async function startWebhook(directory: string, key: Key): Promise<Webhook> {
   const files = [path.join(directory, `${key}.crt`), path.join(directory, `${key}.key`)] as const;
   writeFileSync(files[0], cert);
   writeFileSync(files[1], privateKey, { mode: 0o600 });
-  const script = fileURLToPath(new URL("handshake-server.ts", import.meta.url));
-  const child = fork(script, [...files, "4"], { stdio: "inherit" });
-  const signal = AbortSignal.timeout(startLimitMs);
-  const [{ ports }] = (await once(child, "message", { signal })) as [{ ports: readonly number[] }];
+  const child = startChild(new URL("handshake-server.ts", import.meta.url), [...files, "4"]);
+  const { ports } = await messageOf<{ ports: readonly number[] }>(child, startLimitMs);
   return { child, ports, caPem: cert };
 }
 
@@ -179,10 +176,8 @@ async function issue(key: Key): Promise<{ readonly cert: string; readonly privat
   return { cert: certificate.toString("pem"), privateKey: x509.PemConverter.encode(exported, "PRIVATE KEY") };
 }
 
-async function countsOf({ child }: Webhook): Promise<HandshakeCounts> {
-  child.send("counts");
-  const [counts] = (await once(child, "message", { signal: AbortSignal.timeout(startLimitMs) })) as [HandshakeCounts];
-  return counts;
+function countsOf({ child }: Webhook): Promise<HandshakeCounts> {
+  return ask(child, "counts", startLimitMs);
 }
 
 function rowsOf(samples: ReadonlyMap<Variant, readonly Sample[]>): Row[] {

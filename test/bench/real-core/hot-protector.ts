@@ -3,12 +3,11 @@
  * an aggregator does it, what happens when nobody settles, and three replicas that compete for it.
  */
 import { createProtectors, historyOf, type ProtectorObject, protectorPath, Settler } from "./core-cluster.ts";
-import { cpuText, CpuShares } from "../processes/cpu-shares.ts";
-import { type RealCore } from "./real-core.ts";
+import { cpuText, cpuTimes } from "../processes/cpu-shares.ts";
+import { type RealCore, type WebhookProcess } from "./real-core.ts";
 import { type Load, loadClosed, loadOpen } from "../reviews/review-load.ts";
 import { reviewTexts } from "../reviews/review-text.ts";
 import { latencyText, quantile, type Row } from "../row.ts";
-import { type WebhookProcess } from "./webhook-process.ts";
 
 type Say = (line: string) => void;
 
@@ -63,12 +62,11 @@ async function runSettled(
   settler.start();
   try {
     await load(warmUpMs);
-    const cpu = new CpuShares(webhooks, core.controlPlane());
     const writesBefore = await Promise.all(webhooks.map(writesOf));
     const settlerBefore = { writes: settler.writes, conflicts: settler.conflicts };
-    const cpuBefore = cpu.now();
+    const cpuBefore = cpuTimes(webhooks, core.controlPlane());
     const loads = await load(runMs);
-    const cpuAfter = cpu.now();
+    const cpuAfter = cpuTimes(webhooks, core.controlPlane());
     const writesAfter = await Promise.all(webhooks.map(writesOf));
     const elapsedMs = Math.max(...loads.map((one) => one.elapsedMs));
     return {

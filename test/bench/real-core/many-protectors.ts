@@ -3,12 +3,11 @@
  * a calm PodProtector beside a hot one.
  */
 import { createProtectors, Settler } from "./core-cluster.ts";
-import { CpuShares, cpuText } from "../processes/cpu-shares.ts";
-import { type RealCore } from "./real-core.ts";
+import { cpuText, cpuTimes } from "../processes/cpu-shares.ts";
+import { type RealCore, type WebhookProcess } from "./real-core.ts";
 import { loadOpen } from "../reviews/review-load.ts";
 import { reviewTexts } from "../reviews/review-text.ts";
 import { latencyText, quantile, type Row } from "../row.ts";
-import { type WebhookProcess } from "./webhook-process.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 
 type Say = (line: string) => void;
@@ -61,10 +60,9 @@ async function measureUniform(core: RealCore, webhook: WebhookProcess, say: Say)
   };
   const load = (durationMs: number) => loadOpen(webhook.pool, { perSecond: deletionsPerSecond, durationMs, next });
   await load(warmUpMs);
-  const cpu = new CpuShares([webhook], core.controlPlane());
-  const before = cpu.now();
+  const before = cpuTimes([webhook], core.controlPlane());
   const { answered, elapsedMs } = await load(runMs);
-  const after = cpu.now();
+  const after = cpuTimes([webhook], core.controlPlane());
   const latenciesMs = answered.map(({ latencyMs }) => latencyMs);
   const admitted = answered.filter(({ isAllowed }) => isAllowed).length;
   return {

@@ -1,75 +1,93 @@
 /**
  * The real control plane that several measurements share: started with the first that needs it, with one etcd, one
- * kube-apiserver and the webhooks.
+ * kube-apiserver and the webhooks, which run with their flags at their defaults.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
+import { Pool } from "undici";
+import { type ManagedProcess } from "../../../scripts/child-processes.ts";
 import { resolveKubeAssets } from "../../../scripts/kube-assets.ts";
 import { type AdminClient } from "../../e2e/clusters/admin-client.ts";
-import { type ManagedProcess, ProcessSet } from "../../../scripts/child-processes.ts";
 import { type Cluster } from "../../e2e/clusters/cluster.ts";
 import { webhookTls } from "../../e2e/fleet/fleet.ts";
+import { type ProductProcess, Products } from "../processes/products.ts";
 import { startCore } from "./core-cluster.ts";
-import { startWebhookProcess, type WebhookProcess, type WebhookProcessOptions } from "./webhook-process.ts";
+
+export interface WebhookProcess extends Pick<ProductProcess, "pid" | "metrics" | "usage" | "stop"> {
+  /** As many connections as `inFlight`. */
+  readonly pool: Pool;
+  /** Further connections, for callers that must not wait for those of `pool`. */
+  openPool(connections: number): Pool;
+}
+
+type Tls = Awaited<ReturnType<typeof webhookTls>>;
+
+const readyLimitMs = 30_000;
 
 export class RealCore {
   readonly admin: AdminClient;
   readonly #cluster: Cluster;
-  readonly #processes: ProcessSet;
-  readonly #directory: string;
-  readonly #tls: NonNullable<WebhookProcessOptions["tls"]>;
-  readonly #profileDirectory: string | undefined;
+  readonly #products: Products;
+  readonly #tls: Tls;
 
-  private constructor(init: {
-    readonly cluster: Cluster;
-    readonly processes: ProcessSet;
-    readonly directory: string;
-    readonly tls: NonNullable<WebhookProcessOptions["tls"]>;
-    readonly profileDirectory: string | undefined;
-  }) {
-    this.admin = init.cluster.admin;
-    this.#cluster = init.cluster;
-    this.#processes = init.processes;
-    this.#directory = init.directory;
-    this.#tls = init.tls;
-    this.#profileDirectory = init.profileDirectory;
+  private constructor(cluster: Cluster, products: Products, tls: Tls) {
+    this.admin = cluster.admin;
+    this.#cluster = cluster;
+    this.#products = products;
+    this.#tls = tls;
   }
 
-  /**
-   * Throws a KubeAssetsError where the programs are neither there nor can be built. With `profileDirectory` each
-   * webhook leaves a CPU profile there.
-   */
-  static async start(say: (line: string) => void, profileDirectory: string | undefined): Promise<RealCore> {
+  /** Throws a KubeAssetsError where the programs are neither there nor can be built. */
+  static async start(say: (line: string) => void): Promise<RealCore> {
     const assets = await resolveKubeAssets(say, ["etcd", "kube-apiserver"]);
-    const directory = mkdtempSync(path.join(os.tmpdir(), "podseidon-bench-"));
-    const processes = new ProcessSet();
-    process.once("exit", () => processes.killAll());
+    const products = new Products();
     say("a core cluster is started");
-    const cluster = await startCore(assets, processes, directory);
-    return new RealCore({ cluster, processes, directory, tls: await webhookTls(directory), profileDirectory });
+    const cluster = await startCore(assets, products.processes, products.directory);
+    return new RealCore(cluster, products, await webhookTls(products.directory));
   }
 
-  /** A webhook with flags at their defaults. Stop it before the next measurement. */
-  startWebhook(name: string, options: { readonly scheme: "HTTP" | "HTTPS"; readonly inFlight: number }) {
-    return startWebhookProcess({
+  /** Stop it before the next measurement. */
+  async startWebhook(
+    name: string,
+    { scheme, inFlight }: { readonly scheme: "HTTP" | "HTTPS"; readonly inFlight: number },
+  ): Promise<WebhookProcess> {
+    const tls = scheme === "HTTP" ? undefined : this.#tls;
+    const webhook = await this.#products.start(
       name,
-      kubeconfig: this.#cluster.kubeconfigPath("admin"),
-      tls: options.scheme === "HTTP" ? undefined : this.#tls,
-      inFlight: options.inFlight,
-      processes: this.#processes,
-      directory: this.#directory,
-      profileDirectory: this.#profileDirectory,
-    }) satisfies Promise<WebhookProcess>;
+      (ports) => [
+        "--role=webhook",
+        `--core-kube-config=${this.#cluster.kubeconfigPath("admin")}`,
+        "--webhook-drain-delay=0s",
+        ...(tls === undefined ? ["--webhook-bind-addr=127.0.0.1", `--webhook-port=${ports.webhook}`] : []),
+      ],
+      tls,
+    );
+    await webhook.ready(readyLimitMs);
+    const pools: Pool[] = [];
+    const openPool = (connections: number): Pool => {
+      const connect = { family: 4, ...(tls !== undefined && { ca: tls.caPem }) };
+      const opened = new Pool(`${scheme.toLowerCase()}://localhost:${webhook.ports.webhook}`, { connections, connect });
+      pools.push(opened);
+      return opened;
+    };
+    return {
+      pid: webhook.pid,
+      metrics: () => webhook.metrics(),
+      usage: () => webhook.usage(),
+      pool: openPool(inFlight),
+      openPool,
+      async stop() {
+        await Promise.all(pools.map((pool) => pool.destroy()));
+        await webhook.stop();
+      },
+    };
   }
 
   /** etcd and the API server. */
   controlPlane(): readonly ManagedProcess[] {
-    return this.#processes.processes();
+    return this.#products.processes.processes();
   }
 
   async stop(): Promise<void> {
     await this.#cluster.stop();
-    rmSync(this.#directory, { recursive: true, force: true });
+    await this.#products.end();
   }
 }

@@ -5,7 +5,6 @@
  * microseconds.
  */
 import { readFileSync } from "node:fs";
-import { type AddressInfo } from "node:net";
 import { createMetrics } from "../../../src/observability/index.ts";
 import { listen } from "../../../src/server/index.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
@@ -16,6 +15,7 @@ import { noLeases } from "../../unit/webhook/support/fake-cells.ts";
 import { FakeCore } from "../../unit/webhook/support/fake-core.ts";
 import { protector } from "../../unit/webhook/support/objects.ts";
 import { settings } from "../../unit/webhook/support/replica.ts";
+import { listenOnLoopback, tellParent } from "../processes/child.ts";
 import { createBareServer } from "./bare-server.ts";
 
 const protectorsCount = 10_000;
@@ -56,20 +56,17 @@ async function startWebhook(tls: Files | undefined): Promise<number> {
   return listener.port;
 }
 
-async function startBare(tls: Files | undefined): Promise<number> {
-  const server = createBareServer(
-    tls && { cert: readFileSync(tls.certFile, "utf8"), key: readFileSync(tls.keyFile, "utf8") },
+function startBare(tls: Files | undefined): Promise<number> {
+  return listenOnLoopback(
+    createBareServer(tls && { cert: readFileSync(tls.certFile, "utf8"), key: readFileSync(tls.keyFile, "utf8") }),
   );
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port;
 }
 
 const [, , kind, certFile, keyFile] = process.argv;
 const tls = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
 const port = kind === "bare" ? await startBare(tls) : await startWebhook(tls);
-process.send?.({ port });
+tellParent({ port });
 process.on("message", () => {
   const { user, system } = process.cpuUsage();
   process.send?.({ cpuMicros: user + system });
 });
-process.on("disconnect", () => process.exit(0));

@@ -2,14 +2,12 @@
  * Reviews per second of pods that no PodProtector selects: nearly all reviews of a fleet. Compared with a bare server
  * in the same run, with and without TLS.
  */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
 import { createPem, writePem } from "../../unit/server/certificates.ts";
+import { ask, messageOf, startChild } from "../processes/child.ts";
 import { deletionReview } from "./review-text.ts";
 import { quantile, type Row } from "../row.ts";
 
@@ -22,6 +20,7 @@ const rounds = 5;
  * webhook, which has more code than the bare server, would be measured half compiled.
  */
 const warmUpReviews = 15_000;
+const answerLimitMs = 20_000;
 
 interface Server {
   readonly pool: Pool;
@@ -112,29 +111,20 @@ async function startServer(
   files: readonly string[],
   ca: string | undefined,
 ): Promise<Server> {
-  const script = fileURLToPath(new URL("review-server.ts", import.meta.url));
-  const child = fork(script, [kind, ...files], { stdio: "inherit" });
-  const { port } = await messageOf<{ port: number }>(child);
+  const child = startChild(new URL("review-server.ts", import.meta.url), [kind, ...files]);
+  const { port } = await messageOf<{ port: number }>(child, answerLimitMs);
   const pool = new Pool(`${ca === undefined ? "http" : "https"}://localhost:${port}`, {
     connections: inFlight,
     connect: { family: 4, ...(ca !== undefined && { ca }) },
   });
   return {
     pool,
-    async cpuMicros() {
-      child.send("usage");
-      return (await messageOf<{ cpuMicros: number }>(child)).cpuMicros;
-    },
+    cpuMicros: async () => (await ask<{ cpuMicros: number }>(child, "usage", answerLimitMs)).cpuMicros,
     stop() {
       void pool.destroy();
       child.disconnect();
     },
   };
-}
-
-async function messageOf<T>(child: ChildProcess): Promise<T> {
-  const [message] = (await once(child, "message", { signal: AbortSignal.timeout(20_000) })) as [T];
-  return message;
 }
 
 async function warmUp(server: Server, body: string): Promise<void> {

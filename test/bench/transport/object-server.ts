@@ -3,7 +3,7 @@
  * object and prints its port.
  */
 import { createServer } from "node:http";
-import { type AddressInfo } from "node:net";
+import { listenOnLoopback, tellParent } from "../processes/child.ts";
 import { protector } from "../../unit/webhook/support/objects.ts";
 
 const cells = Object.fromEntries(
@@ -19,6 +19,4 @@ const server = createServer((request, response) => {
   request.resume();
   request.on("end", () => response.writeHead(200, { "content-type": "application/json" }).end(text));
 });
-await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-process.send?.({ port: (server.address() as AddressInfo).port, text });
-process.on("disconnect", () => process.exit(0));
+tellParent({ port: await listenOnLoopback(server), text });

@@ -2,9 +2,6 @@
  * Requests per second of the transport (deadline, rate limit, credentials, metrics, classified errors) against bare
  * undici, which only sends.
  */
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { Agent, request as send } from "undici";
 import { createKubeClient } from "../../../src/kube/transport/index.ts";
 import { createMetrics } from "../../../src/observability/index.ts";
@@ -12,6 +9,7 @@ import { silentLogger } from "../../../src/util/logger.ts";
 import { createSystemClock } from "../../../src/util/system-clock.ts";
 import { plainCluster } from "../../support/cluster-config.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
+import { messageOf, startChild } from "../processes/child.ts";
 import { quantile, type Row } from "../row.ts";
 
 const inFlight = 32;
@@ -20,16 +18,15 @@ const connections = 16;
 const roundMs = 1500;
 const rounds = 5;
 const warmUpMs = 1000;
+const startLimitMs = 20_000;
 const path = "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/default/podprotectors/app/status";
 
 /** Sends a request, reads the answer and decodes it. */
 type Call = (method: "GET" | "PUT") => Promise<unknown>;
 
 export async function measureTransport(say: (line: string) => void): Promise<Row[]> {
-  const child = fork(fileURLToPath(new URL("object-server.ts", import.meta.url)), [], { stdio: "inherit" });
-  const [message] = (await once(child, "message", { signal: AbortSignal.timeout(20_000) })) as [
-    { port: number; text: string },
-  ];
+  const child = startChild(new URL("object-server.ts", import.meta.url));
+  const message = await messageOf<{ port: number; text: string }>(child, startLimitMs);
   const server = `http://127.0.0.1:${message.port}`;
   const object: unknown = JSON.parse(message.text);
   const client = await createKubeClient(
