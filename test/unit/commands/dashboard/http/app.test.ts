@@ -272,8 +272,7 @@ test("modules lose their imports and exports, and stand after those that they im
     "page.html": "<!-- style -->|<!-- script -->",
     "page.css": "a {}",
     "element.js": "export function a() {}\n",
-    "main.js":
-      'import {\n  a,\n} from "../../../../../assets/dashboard/element.js";\nimport { b } from "../../../../../assets/dashboard/words.js";\na("$&");\n',
+    "main.js": 'import {\n  a,\n} from "./element.js";\nimport { b } from "./words.js";\na("$&");\n',
   };
   const { html } = joinPage((name) => sources[name] ?? "");
   const [style, script] = html.split("|");
