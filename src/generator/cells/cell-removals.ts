@@ -206,7 +206,7 @@ function ofCells(cells: readonly CellStatus[]): string {
  * Removes the cells that `isUnwanted` says, of the object as it is now, and those of the annotation, which goes then.
  * Unknown names are ignored. Returns the cells that were removed. Rejects with a KubeError.
  */
-export async function removeCells(
+async function removeCells(
   core: KubeClient,
   { protector }: StoredProtector,
   isUnwanted: (live: StoredProtector, cell: CellStatus) => boolean,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtInResources, type JsonObject } from "../../double/index.ts";
-import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
+import { hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 const { replicaSets, replicationControllers } = builtInResources;
@@ -10,10 +10,8 @@ const options = { sources: ["deployments.apps", "replicasets.apps", "replication
 const mergePatch = (body: JsonObject) => ({ contentType: "application/merge-patch+json", body });
 
 async function start() {
-  const core = await createCore();
+  const { core, generator } = await startLeading({}, options);
   const { engine, clock } = core;
-  const generator = core.startGenerator({}, options);
-  await generator.ready();
   const deployment = await core.createDeployment("web");
   const owner = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: deployment.metadata.uid };
   const controlled = { ownerReferences: [{ ...owner, controller: true }] };

@@ -2,14 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtInResources } from "../../double/index.ts";
-import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
+import { hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 
 test("a client that undoes every repair at once causes no storm of requests, and is outlasted", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.createProtector("mine");
   await core.clock.advance(60 * secondMs);
@@ -49,9 +47,7 @@ test("a client that undoes every repair at once causes no storm of requests, and
 });
 
 test("a lagging watch causes no storm of requests", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("old");
   await core.clock.advance(secondMs);
   generator.client.lagMs = () => 30 * secondMs;

@@ -2,23 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { builtInResources, startControllers } from "../../double/index.ts";
-import { createCore, type Core, type GeneratorProcess, hasFinalizer, isInForce, labelsFor } from "./core-cluster.ts";
+import { createCore, hasFinalizer, isInForce, labelsFor, startLeading } from "./core-cluster.ts";
 
-/** A core with one leading generator. */
-async function start(
-  ...args: Parameters<Core["startGenerator"]>
-): Promise<{ core: Core; generator: GeneratorProcess }> {
-  const core = await createCore();
-  const generator = core.startGenerator(...args);
-  await generator.ready();
-  return { core, generator };
-}
 const secondMs = 1_000;
 const deploymentPath = "/apis/apps/v1/namespaces/default/deployments/web";
 const protectorPath = "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/default/podprotectors/deployment-web";
 
 test("an explicitly deleted Deployment goes with its protector, which is marked as released before", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   generator.client.writes.length = 0;
@@ -44,7 +35,7 @@ test("an explicitly deleted Deployment goes with its protector, which is marked 
 });
 
 test("finalizers of others on the Deployment are left alone and in their order", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web", { metadata: { finalizers: ["a.example/x", "b.example/x"] } });
   await core.clock.advance(secondMs);
   await core.patchDeployment("web", {
@@ -61,7 +52,7 @@ test("finalizers of others on the Deployment are left alone and in their order",
 });
 
 test("a Deployment that vanishes leaves its protector in force, and each process reports that once", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const writes = generator.client.writes.length;
@@ -102,7 +93,7 @@ test("a Deployment that vanishes leaves its protector in force, and each process
 });
 
 test("a dangling protector that the garbage collector deletes stays in force, and a new source adopts it", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const { uid } = core.protector("deployment-web")!.metadata;
@@ -128,7 +119,7 @@ test("a dangling protector that the garbage collector deletes stays in force, an
 });
 
 test("a person releases a dangling protector by marking it", async () => {
-  const { core } = await start();
+  const { core } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   core.eraseDeployments();
@@ -140,7 +131,7 @@ test("a person releases a dangling protector by marking it", async () => {
 });
 
 test("a protector that a person deletes while it is wanted stays in force, and is kept in sync", async () => {
-  const { core } = await start();
+  const { core } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   await core.deleteProtector("deployment-web");
@@ -154,7 +145,7 @@ test("a protector that a person deletes while it is wanted stays in force, and i
 });
 
 test("a protector that a person deletes and strips of its finalizer while it is wanted is recreated", async () => {
-  const { core } = await start();
+  const { core } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const { uid } = core.protector("deployment-web")!.metadata;
@@ -167,7 +158,7 @@ test("a protector that a person deletes and strips of its finalizer while it is 
 });
 
 test("a Deployment is released when the selector stops matching it, and protected when it matches again", async () => {
-  const { core } = await start({ protectionSelector: { matchLabels: { protect: "yes" } } });
+  const { core } = await startLeading({ protectionSelector: { matchLabels: { protect: "yes" } } });
   await core.createDeployment("web", { metadata: { labels: { protect: "yes" } } });
   await core.createDeployment("other");
   await core.clock.advance(secondMs);
@@ -190,7 +181,7 @@ test("an invalid protection selector is a programmer error, not a reason to rele
 });
 
 test("with protect-non-zero a deleted Deployment keeps its protector until it is scaled to zero", async () => {
-  const { core } = await start({ protectNonZero: true });
+  const { core } = await startLeading({ protectNonZero: true });
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   await core.deleteDeployment("web");
@@ -220,7 +211,7 @@ test("a source that was terminating before it had our finalizer gets no protecto
 });
 
 test("a terminating source without our finalizer keeps its protector under protect-non-zero only", async () => {
-  const { core, generator } = await start({ protectNonZero: true });
+  const { core, generator } = await startLeading({ protectNonZero: true });
   await core.createDeployment("web", { metadata: { finalizers: ["other.example/x"] } });
   await core.clock.advance(secondMs);
   await core.deleteDeployment("web");
@@ -252,7 +243,7 @@ test("a hand-made PodProtector with the generated name is never overwritten, and
 });
 
 test("a hand-made protector with copied labels is neither changed nor deleted nor called dangling", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   const theirs = await core.createProtector("mine", { metadata: { labels: labelsFor("web") } });
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -264,7 +255,7 @@ test("a hand-made protector with copied labels is neither changed nor deleted no
 });
 
 test("a protector that others hold with a finalizer is released once, and does not block its Deployment", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const { finalizers = [] } = core.protector("deployment-web")!.metadata;
@@ -285,7 +276,7 @@ test("a protector that others hold with a finalizer is released once, and does n
 });
 
 test("a Deployment with the longest name is protected and released like any other", async () => {
-  const { core } = await start();
+  const { core } = await startLeading();
   const name = `w${"x".repeat(250)}`;
   await core.createDeployment(name);
   await core.clock.advance(secondMs);
@@ -302,7 +293,7 @@ test("a Deployment with the longest name is protected and released like any othe
 });
 
 test("a Deployment that is deleted while its finalizer is on the way gets no protector", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   generator.client.onWrite = async (index) => {
     if (index === 1) await core.deleteDeployment("web");
     return undefined;
@@ -315,7 +306,7 @@ test("a Deployment that is deleted while its finalizer is on the way gets no pro
 });
 
 test("a protector that the watch has not delivered yet is released with its source anyway", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   generator.client.lagMs = (path) => (path.includes("podprotectors") ? 5 * secondMs : 0);
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -327,7 +318,7 @@ test("a protector that the watch has not delivered yet is released with its sour
 });
 
 test("an invalid Deployment is named in the log, and its protector stays in force", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.createDeployment("good");
   await core.clock.advance(secondMs);

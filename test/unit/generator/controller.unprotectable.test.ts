@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { createCore, hasFinalizer, isInForce, labelsFor } from "./core-cluster.ts";
+import { createCore, hasFinalizer, isInForce, labelsFor, startLeading } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 const protectorPath = /\/podprotectors(\/|$)/;
@@ -51,9 +51,7 @@ test("when somebody's PodProtector goes, or gets our labels, the Deployment is p
 });
 
 test("when somebody takes the name between the look and the creation, our finalizer is taken off again", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   generator.client.onWrite = async (_, { method }) => {
     if (method === "POST" && core.protector("deployment-web") === undefined)
       await core.createProtector("deployment-web");
@@ -66,9 +64,7 @@ test("when somebody takes the name between the look and the creation, our finali
 });
 
 test("a Deployment whose own PodProtector was replaced by somebody's is let go", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   assert.ok(hasFinalizer(core.deployment("web")));
@@ -80,9 +76,7 @@ test("a Deployment whose own PodProtector was replaced by somebody's is let go",
 });
 
 test("a creation that is refused counts by its kind and is told; it ends when it succeeds", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   generator.client.onWrite = (_, { method, path }) =>
     method === "POST" && protectorPath.test(path) ? new KubeError("forbidden", "exceeded quota: objects") : undefined;
   await core.createDeployment("web");
@@ -95,9 +89,7 @@ test("a creation that is refused counts by its kind and is told; it ends when it
 });
 
 test("a creation that fails by itself counts, but is no Event: it will be repeated", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   generator.client.onWrite = (_, { method }) => (method === "POST" ? "before" : undefined);
   await core.createDeployment("web");
   await core.clock.advance(secondMs);

@@ -303,13 +303,21 @@ function mergePatch(body: JsonObject) {
   return { contentType: "application/merge-patch+json", body };
 }
 
-/** A core with a generator that leads, and writes conditions too. */
-export async function startWithConditions(): Promise<{ core: Core; generator: GeneratorProcess }> {
+/** A core with a generator that leads. */
+export async function startLeading(
+  ...args: Parameters<Core["startGenerator"]>
+): Promise<{ core: Core; generator: GeneratorProcess }> {
   const core = await createCore();
-  const generator = core.startGenerator();
+  const generator = core.startGenerator(...args);
   await generator.ready();
-  generator.writeConditions();
   return { core, generator };
+}
+
+/** As `startLeading`, and it writes conditions too. */
+export async function startWithConditions(): ReturnType<typeof startLeading> {
+  const started = await startLeading();
+  started.generator.writeConditions();
+  return started;
 }
 
 /** Of a Deployment that can never be drained. */

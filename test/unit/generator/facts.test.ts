@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtInResources } from "../../double/index.ts";
-import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
+import { hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 
 async function start() {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   const about = () => generator.client.log.filter((line) => /\/(deployments\/web|podprotectors(\/\S+)?)$/.test(line));
   const asked = about().length;
   return {

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { createCore, type Core, hasFinalizer, isInForce } from "./core-cluster.ts";
+import { type Core, createCore, hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
 import { type Fault } from "../../support/engine-client.ts";
 
 const secondMs = 1_000;
@@ -245,9 +245,7 @@ test("a new leader whose watch of Deployments lags calls no protector dangling w
 });
 
 test("a PodProtector that came and went while its watch was away is made again after the next list", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   generator.client.lagMs = (path) => (path.includes("podprotectors") ? 30 * secondMs : 0);
   await core.createDeployment("web");
   await core.clock.advance(secondMs);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { ghostWindowMs } from "../../../../src/generator/cells/ghost-cells.ts";
 import { type JsonObject } from "../../../double/index.ts";
-import { type Core, createCore, type GeneratorProcess } from "../core-cluster.ts";
+import { type Core, createCore, startLeading } from "../core-cluster.ts";
 
 const bucket = (podUID: string): JsonObject => ({ startTime: "2026-01-01T00:00:00.000000Z", podUID });
 const ghost = (cellID: string, ...buckets: JsonObject[]): JsonObject => ({ cellID, admissionHistory: { buckets } });
@@ -13,19 +13,13 @@ const counted = (cellID: string, available: number, ...buckets: JsonObject[]): J
 });
 const windowMs = ghostWindowMs + 1_000;
 
-async function start(): Promise<{ core: Core; generator: GeneratorProcess }> {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
-  return { core, generator };
-}
 function cellsOf(core: Core, name: string): string[] {
   return (core.protector(name)!.status!["cells"] as { cellID: string }[]).map(({ cellID }) => cellID);
 }
 const events = (core: Core, reason: string) => core.events().filter((event) => event["reason"] === reason);
 
 test("ghosts are reported at once and removed after the window, with the summary that the others make", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createProtector("mine");
   await core.createProtector("sound");
   await core.writeCells("mine", [
@@ -65,7 +59,7 @@ test("ghosts are reported at once and removed after the window, with the summary
 });
 
 test("a cell that is counted, or used again, within the window stays", async () => {
-  const { core } = await start();
+  const { core } = await startLeading();
   await core.createProtector("mine");
   await core.writeCells("mine", [ghost("new", bucket("u1")), ghost("used", bucket("u2"))]);
   await core.clock.advance(60_000);
@@ -81,7 +75,7 @@ test("a ghost that is counted or used while it is removed stays, and nothing is 
     [counted("typo", 3, bucket("u1")), ["typo"]],
     [ghost("typo", bucket("u1"), bucket("u2")), ["typo"]],
   ] as const) {
-    const { core, generator } = await start();
+    const { core, generator } = await startLeading();
     await core.createProtector("mine");
     await core.writeCells("mine", [ghost("typo", bucket("u1"))]);
     let hasChanged = false;
@@ -100,7 +94,7 @@ test("a ghost that is counted or used while it is removed stays, and nothing is 
 });
 
 test("a live read that shows more than the watch costs no reads without end", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createProtector("mine");
   await core.writeCells("mine", [ghost("typo", bucket("u1"))]);
   await core.clock.advance(60_000);
@@ -129,7 +123,7 @@ test("a standby reports and removes nothing; what it has seen shortens the wait 
 });
 
 test("a removal that a person asks for leaves the ghosts beside it their wait", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createProtector("mine");
   await core.writeCells("mine", [counted("old", 3), counted("a", 10), ghost("typo", bucket("u1"))]);
   await core.clock.advance(60_000);
@@ -142,7 +136,7 @@ test("a removal that a person asks for leaves the ghosts beside it their wait", 
 });
 
 test("thousands of ghosts with hostile names make one short message, and all are removed in one write", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createProtector("mine");
   const hostile = Array.from({ length: 2_000 }, (_, index) =>
     ghost(`\u001B[2J\n${"x".repeat(300)}${index}`, bucket("u")),
@@ -161,7 +155,7 @@ test("thousands of ghosts with hostile names make one short message, and all are
 });
 
 test("ghosts in hundreds of PodProtectors are all counted and removed, and the log stays short", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   const names = Array.from({ length: 200 }, (_, index) => `mine-${index}`);
   for (const name of names) {
     await core.createProtector(name);
@@ -184,7 +178,7 @@ function isWishGone(core: Core, name: string): boolean {
 }
 
 test("cells are removed from generated, hand-made and dangling protectors, and the summary is recomputed", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("gone");
   await core.clock.advance(1_000);
   core.eraseDeployments();
@@ -209,7 +203,7 @@ test("cells are removed from generated, hand-made and dangling protectors, and t
 });
 
 test("an unknown cell, an empty list and a protector without a status lose only the annotation", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createProtector("counted");
   await core.writeCells("counted", [counted("a", 10)]);
   await core.createProtector("empty");
@@ -235,7 +229,7 @@ test("a removal asked for while no generator ran is done by the next one", async
 });
 
 test("a status that others write at the same time loses nothing", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createProtector("mine");
   await core.writeCells("mine", [counted("a", 10), counted("b", 20)]);
   await core.clock.advance(1_000);
@@ -250,7 +244,7 @@ test("a status that others write at the same time loses nothing", async () => {
 });
 
 test("a request that changes while the first one is carried out is carried out as well", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createProtector("mine");
   await core.writeCells("mine", [counted("a", 10), counted("b", 20), counted("c", 30)]);
   await core.clock.advance(1_000);
@@ -265,7 +259,7 @@ test("a request that changes while the first one is carried out is carried out a
 });
 
 test("a protector that is deleted while its cells are removed is no error", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   for (const fails of [1, 2]) {
     await core.createProtector("mine");
     await core.writeCells("mine", [counted("a", 10), counted("b", 20)]);
@@ -285,7 +279,7 @@ test("a protector that is deleted while its cells are removed is no error", asyn
 test("whichever write of a removal fails, before or after its effect, the cells are removed", async () => {
   for (const fault of ["before", "after"] as const) {
     for (const failing of [1, 2]) {
-      const { core, generator } = await start();
+      const { core, generator } = await startLeading();
       generator.client.onWrite = (index) => (index === failing ? fault : undefined);
       await core.createProtector("mine");
       await core.writeCells("mine", [counted("a", 10), counted("b", 20)]);

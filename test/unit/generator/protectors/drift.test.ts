@@ -3,15 +3,13 @@ import { test } from "node:test";
 import { annotations, finalizer } from "../../../../src/api/v1alpha1/names.ts";
 import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { protectorTypeMeta, type WantedProtector } from "../../../../src/generator/sources/source-plan.ts";
-import { driftPatch } from "../../../../src/generator/protectors/drift.ts";
+import { driftPatch, readEditor } from "../../../../src/generator/protectors/drift.ts";
 import { deployments } from "../../../../src/sources/deployment.ts";
 import { type JsonObject } from "../../../double/index.ts";
-import { createCore, type Core, type GeneratorProcess, hasFinalizer, labelsFor } from "../core-cluster.ts";
+import { type Core, type GeneratorProcess, hasFinalizer, labelsFor, startLeading } from "../core-cluster.ts";
 
 async function withProtector(): Promise<{ core: Core; generator: GeneratorProcess }> {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(1_000);
   return { core, generator };
@@ -203,4 +201,31 @@ test("a protector of an earlier release gets the mark of ownership once, and aga
   }
   await core.clock.advance(60_000);
   assert.equal(generator.client.writes.length, writes + 2);
+});
+
+const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
+const floor = { "f:spec": { "f:minAvailable": {} } };
+const generated = { "f:metadata": { "f:annotations": { "f:podseidon.kubewharf.io/generated": {} } } };
+
+test("the editor is who wrote one of the fields last", () => {
+  const fields = [
+    { manager: "podseidon", time: at(0), fieldsV1: { ...generated, "f:spec": { "f:selector": {} } } },
+    { manager: "argocd", time: at(1), fieldsV1: floor },
+    { manager: "kubectl-edit", time: at(2), fieldsV1: floor },
+  ];
+  assert.equal(readEditor(fields, ["minAvailable"]), "kubectl-edit");
+  assert.equal(readEditor(fields, ["selector"]), undefined, "the generator's own");
+  assert.equal(readEditor(fields, []), undefined);
+});
+
+test("whoever made the object is no editor, and neither is another role or command", () => {
+  const made = { manager: "velero-server", time: at(1), fieldsV1: { ...generated, ...floor } };
+  assert.equal(readEditor([made], ["minAvailable"]), undefined);
+  const command = { manager: "podseidon-command", time: at(1), fieldsV1: floor };
+  assert.equal(readEditor([command], ["minAvailable"]), undefined);
+});
+
+test("what is not understood has no editor", () => {
+  for (const wrong of [undefined, null, 3, "x", {}, [undefined], [{ manager: 3, fieldsV1: floor }], [{ manager: "a" }]])
+    assert.equal(readEditor(wrong, ["minAvailable"]), undefined);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
-import { createCore, type Core, type GeneratorProcess, hasFinalizer, isInForce } from "../core-cluster.ts";
+import { type Core, type GeneratorProcess, hasFinalizer, isInForce, startLeading } from "../core-cluster.ts";
 
 const secondMs = 1_000;
 const name = "deployment-web";
@@ -13,9 +13,7 @@ const creation = /^POST .*\/podprotectors$/;
 async function start(
   options: Parameters<Core["startGenerator"]>[1] = {},
 ): Promise<{ core: Core; generator: GeneratorProcess; uid: string }> {
-  const core = await createCore();
-  const generator = core.startGenerator({}, options);
-  await generator.ready();
+  const { core, generator } = await startLeading({}, options);
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const uid = core.protector(name)!.metadata.uid;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { upstreamPodProtectorCrd } from "../../../double/index.ts";
-import { createCore, startWithConditions } from "../core-cluster.ts";
+import { createCore, startLeading, startWithConditions } from "../core-cluster.ts";
 
 const key = (name: string): string => `podseidon.kubewharf.io/${name}`;
 const annotated = (values: Readonly<Record<string, string>>) => ({ metadata: { annotations: values } });
@@ -12,9 +12,7 @@ const ignored = (core: Awaited<ReturnType<typeof createCore>>): string[] =>
     .map((event) => `${(event["involvedObject"] as { name: string }).name}: ${String(event["message"])}`);
 
 test("an annotation that is ignored is told once, by an Event and a gauge, and again when it changes", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web", annotated({ [key("min-available")]: "x" }));
   await core.createDeployment("api");
   await core.clock.advance(120_000);
@@ -31,9 +29,7 @@ test("an annotation that is ignored is told once, by an Event and a gauge, and a
 });
 
 test("a source that wants no PodProtector is not told of", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core } = await startLeading();
   await core.createDeployment("web", annotated({ [key("protect")]: "false", [key("min-available")]: "x" }));
   await core.clock.advance(10_000);
   assert.deepEqual(ignored(core), []);

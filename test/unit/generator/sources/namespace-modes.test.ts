@@ -6,15 +6,13 @@ import { generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { builtInResources, type JsonObject } from "../../../double/index.ts";
 import { type EngineClient } from "../../../support/engine-client.ts";
-import { createCore, hasFinalizer, isInForce } from "../core-cluster.ts";
+import { createCore, hasFinalizer, isInForce, startLeading } from "../core-cluster.ts";
 
 const ofNamespaces = /^\/api\/v1\/namespaces(\?|$)/;
 const mode = (value: string | null) => ({ [labels.mode]: value });
 
 async function start(options: Parameters<Awaited<ReturnType<typeof createCore>>["startGenerator"]>[1] = {}) {
-  const core = await createCore();
-  const generator = core.startGenerator({}, options);
-  await generator.ready();
+  const { core, generator } = await startLeading({}, options);
   const modeOfWeb = () => core.protector("deployment-web")?.metadata.annotations?.[annotations.mode];
   const label = async (value: string | null) => {
     await core.labelNamespace(mode(value));

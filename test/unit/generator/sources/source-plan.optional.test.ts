@@ -7,7 +7,7 @@ import {
   optionalFieldsOf,
   optionalPatch,
   overriddenText,
-} from "../../../../src/generator/sources/optional-fields.ts";
+} from "../../../../src/generator/sources/source-plan.ts";
 import { readOverrides } from "../../../../src/sources/overrides.ts";
 import { protector } from "../mass-changes/samples.ts";
 

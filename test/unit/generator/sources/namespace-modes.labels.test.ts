@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labels } from "../../../../src/api/v1alpha1/names.ts";
-import { decodeNamespace } from "../../../../src/generator/sources/namespace-labels.ts";
+import { decodeNamespace } from "../../../../src/generator/sources/namespace-modes.ts";
 
 function namespace(own: Record<string, string>, more: object = {}) {
   return decodeNamespace({ metadata: { name: "shop", uid: "u", resourceVersion: "7", labels: own, ...more } });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ObjectKey, objectKey } from "../../../../src/api/object-key.ts";
 import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { createMonitor } from "../../../../src/generator/metrics/monitor-metrics.ts";
+import { createMonitor } from "../../../../src/generator/metrics/monitor.ts";
 import { type StoredProtector } from "../../../../src/kube/resources.ts";
 import { createMetrics } from "../../../../src/observability/metrics.ts";
 
