@@ -16,6 +16,9 @@ export const atFloor = (): Json => protector({ cells: [cell("c1", 80)] });
 /** 80 must stay, 100 are there. */
 export const roomy = (): Json => protector({ cells: [cell("c1", 100)] });
 
+/** So many are not told one by one. */
+const manyRequests = 10;
+
 type World = ReturnType<typeof worldOf>;
 
 /** A review that is sent, or what happens between reviews; answers that it returns are told, too. */
@@ -99,7 +102,7 @@ function answerLines({ http, allowed, code, message, body, audit, warnings, elap
   const audits = Object.entries(audit).map(([key, value]) => `${key}=${value}`);
   const how = http === 200 ? `refused, ${code} ${status?.reason}` : `HTTP ${http}`;
   return [
-    `${allowed ? "allowed" : `${how}: ${message}`}${elapsedMs > 100 ? `, after ${elapsedMs} ms` : ""}`,
+    `${allowed ? "allowed" : `${how}: ${message}`}${elapsedMs > 100 ? `, after ${Math.round(elapsedMs)} ms` : ""}`,
     ...(status?.details?.causes ?? []).map(
       ({ reason, field, message: cause }) => `  cause: ${String(reason)} of ${String(field)}: ${String(cause)}`,
     ),
@@ -109,12 +112,8 @@ function answerLines({ http, allowed, code, message, body, audit, warnings, elap
 }
 
 function coreLines(name: string, core: FakeCore): string[] {
-  const requests = new Map<string, number>();
-  for (const { method, path } of core.requests) {
-    const text = `${method} ${path.split("/").slice(5).join("/")}`;
-    requests.set(text, (requests.get(text) ?? 0) + 1);
-  }
-  const asked = Array.from(requests, ([text, count]) => (count === 1 ? text : `${text} ${timesOf(count)}`));
+  const requests = core.requests.map(({ method, path }) => `${method} ${path.split("/").slice(5).join("/")}`);
+  const asked = requests.length < manyRequests ? requests : countsOf(requests);
   const records = core.keys.flatMap((key) => {
     const { cells } = core.object(key)["status"] as { cells: { cellID: string; admissionHistory?: Json }[] };
     return cells.flatMap(({ cellID, admissionHistory = {} }) =>
@@ -130,7 +129,12 @@ function coreLines(name: string, core: FakeCore): string[] {
   ];
 }
 
-/** How often a review tries in vain until its deadline is a matter of chance. */
+/** In no order: how often a review tries in vain until its deadline is a matter of chance. */
+function countsOf(requests: readonly string[]): readonly string[] {
+  const counts = Map.groupBy(requests, (request) => request);
+  return Array.from(counts, ([request, { length }]) => (length === 1 ? request : `${request} ${timesOf(length)}`));
+}
+
 function timesOf(count: number): string {
-  return count === 1 ? "once" : count < 10 ? `${count} times` : "many times";
+  return count === 1 ? "once" : count < manyRequests ? `${count} times` : "many times";
 }
