@@ -247,7 +247,8 @@ export class World {
       onBreach: (breach) => void totals.breaches.push(breach),
       onRestoreBreach: (breach) => void totals.restoreBreaches.push(breach),
       beforeChecks: () => {
-        for (const process of this.processes()) this.#checkBounds(process);
+        // Those of a generator have no limits while it works, and are a lot to read.
+        for (const process of [...this.aggregators, ...this.webhooks]) this.#checkBounds(process);
       },
       afterChecks: () => this.refusals.changed(),
     };
