@@ -1,13 +1,12 @@
 /** All cases, and those that one of the targets does not run. */
 import { type ConformanceCase, type SkippedCase } from "./case.ts";
-import { listCases } from "./cases/lists.ts";
+import { listCases, watchCases } from "./cases/watches.ts";
 import { objectCases } from "./cases/objects.ts";
 import { raceCases } from "./cases/races.ts";
 import { reviewCases } from "./cases/reviews.ts";
 import { scaleCases } from "./cases/scales.ts";
 import { serverCases } from "./cases/server.ts";
 import { tableCases } from "./cases/tables.ts";
-import { watchCases } from "./cases/watches.ts";
 import { scriptedCases } from "./script.ts";
 
 export const conformanceCases: readonly ConformanceCase[] = [

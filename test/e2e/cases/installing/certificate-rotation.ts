@@ -9,7 +9,7 @@ import { installSingleCluster } from "../../installed/manifest-installation.ts";
 import { kubectlOrFail, makeTlsFiles } from "../../overlay.ts";
 import { createNamespace } from "../../objects/pods.ts";
 import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
-import { shownBy } from "../../installed/shown-certificate.ts";
+import { shownBy } from "../../installed/manifest-pods.ts";
 import { second, waitFor } from "../../clusters/wait.ts";
 
 /** The webhook reads its files every 10 s. */

@@ -18,7 +18,7 @@ import { createNamespace } from "../../objects/pods.ts";
 import { ProtectionProof } from "../../installed/protection-proof.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
-import { shownBy } from "../../installed/shown-certificate.ts";
+import { shownBy } from "../../installed/manifest-pods.ts";
 import { second, waitFor } from "../../clusters/wait.ts";
 
 /** The issuer looks once a minute, webhooks and aggregators every ten seconds. */

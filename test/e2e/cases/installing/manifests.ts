@@ -24,8 +24,7 @@ import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts
 import { second, waitFor } from "../../clusters/wait.ts";
 import { certificateRotationCases } from "./certificate-rotation.ts";
 import { crdValidationCases } from "./crd-validation.ts";
-import { engineCases } from "./engine.ts";
-import { foreignImageCases } from "./foreign-image.ts";
+import { engineCases, foreignImageCases } from "./engine.ts";
 import { localClusterCases } from "./local-clusters.ts";
 import { packagingCases } from "./packaging.ts";
 
