@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { builtInResources, type JsonObject } from "../../double/index.ts";
-import { createCore, type GeneratorProcess, hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
+import { type Core, type GeneratorProcess, hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
 import { namesOf, startHolding } from "./mass-changes/bursts.ts";
 
 const secondMs = 1_000;
@@ -24,7 +24,7 @@ function body(name: string, replicas = 5): JsonObject {
 }
 
 /** A core with a Deployment called web and a StatefulSet called db, and a generator that leads. */
-async function start(options: Parameters<Awaited<ReturnType<typeof createCore>>["startGenerator"]>[1] = both) {
+async function start(options: Parameters<Core["startGenerator"]>[1] = both) {
   const { core, generator } = await startLeading({}, options);
   const { engine, clock } = core;
   await core.createDeployment("web");
