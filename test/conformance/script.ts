@@ -13,9 +13,10 @@
  *       refused: [404, NotFound, 'configmaps "b" not found']
  *
  * `live a` creates a pod on a node, `has configmaps a: false` asks whether it is there. `space: deletions` at the
- * beginning has the requests reviewed, `answer` is what the webhook says from then on, and `reviews` what it was asked.
- * A body with `from: created` is that object, changed. `each` does its steps for each of its values, `${it}`. `watch`
- * lasts a second, and `events` is all that came of it. Of a Table, `columns` is `name type format priority` of each.
+ * beginning has the requests reviewed, `answer` is what the webhook says from then on, and `reviews` what it was asked
+ * (`reviewed`: by paths). A body with `from: created` is that object, changed. `each` does its steps for each of its
+ * values, `${it}`. `watch` lasts a second, and `events` is all that came of it. Of a Table, `columns` is `name type
+ * format priority` of each.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -107,7 +108,10 @@ class Player {
         }
       } else if (verb === "answer") this.#space.review(() => given as ReviewResponse);
       else if (verb === "reviews") assert.deepEqual(summary(this.#space.reviews), given);
-      else if (verb.startsWith("has ")) {
+      else if (verb === "reviewed") {
+        for (const [place, value] of Object.entries(asFields(this.#filled(given))))
+          assert.deepEqual(pick(this.#space.reviews, place.split(".")), value, place);
+      } else if (verb.startsWith("has ")) {
         const [, resource = "", name = ""] = verb.split(" ");
         assert.equal(await this.#collection(resource).has(name), given, verb);
       } else {
@@ -222,7 +226,8 @@ class Player {
       else if (path === "absent" || path === "present") {
         for (const one of expected as readonly string[])
           assert.equal(pick(body, one.split(".")) === undefined, path === "absent", `${one} is not ${text}`);
-      } else if (path === "warnings") assert.deepEqual([headers["warning"] ?? []].flat(), expected, text);
+      } else if (path === "text") assert.equal(answer.text, expected);
+      else if (path === "warnings") assert.deepEqual([headers["warning"] ?? []].flat(), expected, text);
       else checkPlace(body, path, expected, text);
     }
   }
