@@ -1,6 +1,6 @@
 /**
- * Cases that are data: the files `cases/*.yaml` have themes, their sentences, and the steps of each. A step begins with
- * what is done, and goes on with what must come of it:
+ * Cases that are data: the files beside this one have themes, their sentences, and the steps of each. A step begins
+ * with what is done, and goes on with what must come of it:
  *
  *     - create configmaps a: { data: { k: "1" } }    its body, where it differs from that of bodies.ts
  *       as: created                                  the name of what was answered: `${created.metadata.uid}`
@@ -22,13 +22,13 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { load } from "js-yaml";
-import { bodies } from "./bodies.ts";
-import { type ConformanceCase, theme } from "./case.ts";
-import { lines, ok, refused } from "./expect.ts";
-import { type ReviewProfile, type ReviewResponse } from "./reviews.ts";
-import { type Collection, type ResourceName, type Scope, type Space, summary } from "./scope.ts";
-import { type Answer, type Query, type RequestOptions } from "./target.ts";
-import { columnsOf, compareVersions, type Thing, versionOf } from "./thing.ts";
+import { bodies } from "../bodies.ts";
+import { type ConformanceCase, theme } from "../case.ts";
+import { lines, ok, refused } from "../expect.ts";
+import { type ReviewProfile, type ReviewResponse } from "../reviews.ts";
+import { type Collection, type ResourceName, type Scope, type Space, summary } from "../scope.ts";
+import { type Answer, type Query, type RequestOptions } from "../target.ts";
+import { columnsOf, compareVersions, type Thing, versionOf } from "../thing.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -63,12 +63,10 @@ function patternOf(text: unknown): RegExp | undefined {
   return source === undefined ? undefined : new RegExp(source);
 }
 
-const folder = path.join(import.meta.dirname, "cases");
-
-/** The cases of all `cases/*.yaml`. */
+/** The cases of all `*.yaml` here. */
 export function scriptedCases(): readonly ConformanceCase[] {
-  const files = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
-  return files.toSorted().flatMap((name) => casesOf(readFileSync(path.join(folder, name), "utf8")));
+  const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".yaml"));
+  return files.toSorted().flatMap((name) => casesOf(readFileSync(path.join(import.meta.dirname, name), "utf8")));
 }
 
 /** The same of the text of one file. */
