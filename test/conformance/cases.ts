@@ -7,7 +7,7 @@ import { reviewCases } from "./cases/reviews.ts";
 import { scaleCases } from "./cases/scales.ts";
 import { serverCases } from "./cases/server.ts";
 import { tableCases } from "./cases/tables.ts";
-import { scriptedCases } from "./script.ts";
+import { scriptedCases } from "./steps/play.ts";
 
 export const conformanceCases: readonly ConformanceCase[] = [
   ...scriptedCases(),

@@ -1,7 +1,6 @@
 /** Reviews of deletions and writes by validating webhooks: what they are sent, and what their answers do. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { bodies } from "../bodies.ts";
 import { theme } from "../case.ts";
 import { ok, refused } from "../expect.ts";
 import { type ReviewRequest } from "../reviews.ts";
@@ -49,12 +48,6 @@ const sent = theme("review of a deletion", {
       timeout: "10s",
     });
   },
-  "shows the grace period that the pod brings along": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    ok(await space.pods.delete("a"));
-    assert.equal(space.reviews[0]?.options?.["gracePeriodSeconds"], 30);
-  },
   "of a live pod without grace comes for the mark and for the removal": async (t) => {
     const space = await t.space("deletions");
     const created = await space.livePod("a");
@@ -64,21 +57,6 @@ const sent = theme("review of a deletion", {
     // In between a stale cache may show the pod again as it was before the mark.
     for (const { oldObject } of space.reviews.slice(0, -1)) assert.equal(versionOf(oldObject!), versionOf(created));
     assert.equal(await space.pods.has("a"), false);
-  },
-  "says so when it is a dry run, which deletes nothing": async (t) => {
-    const space = await t.space("deletions");
-    const created = await space.livePod("a");
-    ok(await space.pods.delete("a", { dryRun: ["All"] }));
-    ok(await space.pods.delete("a", undefined, { dryRun: "All" }));
-    assert.deepEqual(
-      space.reviews.map(({ dryRun }) => dryRun),
-      [true, true],
-    );
-    assert.deepEqual(
-      space.reviews.map(({ options }) => options?.["dryRun"]),
-      [["All"], ["All"]],
-    );
-    assert.deepEqual(await space.pods.read("a"), created);
   },
   "of a collection comes for each item, without a name": async (t) => {
     const space = await t.space("deletions");
@@ -188,46 +166,6 @@ const matched = theme("webhook configuration", {
     ok(await other.pods.delete("a"));
     assert.deepEqual([space.reviews, other.reviews], [[], []]);
   },
-  "is for the objects that its selector matches": async (t) => {
-    const space = await t.space("labelled");
-    await space.livePod("a", { labels: { reviewed: "true" } });
-    await space.livePod("b");
-    for (const name of ["a", "b"]) ok(await space.pods.delete(name));
-    assert.deepEqual(namesOf(space.reviews), ["a"]);
-  },
-  "reviews creations, updates and deletions with the states before and after": async (t) => {
-    const space = await t.space("writes");
-    await space.configMaps.create(bodies.configMap("a", { k: "1" }));
-    ok(await space.configMaps.merge("a", { data: { k: "2" } }));
-    ok(await space.configMaps.put("a", bodies.configMap("a", { k: "3" })));
-    ok(await space.configMaps.delete("a"));
-    const seen = space.reviews.map(({ operation, object, oldObject }) => [operation, oldObject?.data, object?.data]);
-    assert.deepEqual(seen, [
-      ["CREATE", undefined, { k: "1" }],
-      ["UPDATE", { k: "1" }, { k: "2" }],
-      ["UPDATE", { k: "2" }, { k: "3" }],
-      ["DELETE", { k: "3" }, undefined],
-    ]);
-  },
-  "also reviews a write that changes nothing": async (t) => {
-    const space = await t.space("writes");
-    await space.configMaps.create(bodies.configMap("a", { k: "1" }));
-    ok(await space.configMaps.merge("a", { data: { k: "1" } }));
-    assert.deepEqual(
-      space.reviews.map(({ operation }) => operation),
-      ["CREATE", "UPDATE"],
-    );
-  },
-  "names a subresource": async (t) => {
-    const space = await t.space("writes");
-    await space.livePod("a");
-    ok(await space.pods.merge("a/status", { metadata: { annotations: { k: "1" } } }));
-    const [review] = space.reviews;
-    assert.deepEqual(
-      [review?.operation, review?.subResource, review?.requestSubResource],
-      ["UPDATE", "status", "status"],
-    );
-  },
   "shows the pod before and after a write of its status that ends it": async (t) => {
     const space = await t.space("writes");
     const created = await space.livePod("a");
@@ -258,16 +196,6 @@ const evictions = theme("eviction", {
     const marks = (await stream.rest()).map(({ object }) => meta(object).deletionTimestamp !== undefined);
     assert.deepEqual(marks, [false, true]);
   },
-  "is reviewed once, as a creation of pods/eviction without the pod": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    ok(await space.evict("a"), 201);
-    assert.deepEqual(summary(space.reviews), ["CREATE eviction"]);
-    const [review] = space.reviews;
-    assert.deepEqual(review?.kind, { group: "policy", version: "v1", kind: "Eviction" });
-    assert.deepEqual(review?.resource, { group: "", version: "v1", resource: "pods" });
-    assert.deepEqual([review?.name, review?.object?.kind, review?.oldObject], ["a", "Eviction", null]);
-  },
   "deletes the pod although it changed while the review ran": async (t) => {
     const space = await t.space("deletions");
     await space.livePod("a");
@@ -278,18 +206,6 @@ const evictions = theme("eviction", {
     ok(await space.evict("a"), 201);
     assert.equal(space.reviews.length, 1);
     assert.notEqual(meta(await space.pods.read("a")).deletionTimestamp, undefined);
-  },
-  "in a dry run is reviewed and changes nothing": async (t) => {
-    const space = await t.space("deletions");
-    const created = await space.livePod("a");
-    ok(await space.evict("a", {}, { dryRun: "All" }), 201);
-    ok(await space.evict("a", { deleteOptions: { dryRun: ["All"] } }), 201);
-    // Only the query makes it a dry run to the webhook.
-    assert.deepEqual(
-      space.reviews.map(({ dryRun }) => dryRun),
-      [true, false],
-    );
-    assert.deepEqual(await space.pods.read("a"), created);
   },
 });
 

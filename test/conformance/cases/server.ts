@@ -1,61 +1,12 @@
-/** The server as such: users, paths, methods, media types, discovery. */
+/** The server as such: methods, discovery. */
 import assert from "node:assert/strict";
 import { bodies, podProtectorApi } from "../bodies.ts";
 import { theme } from "../case.ts";
 import { ok, refused } from "../expect.ts";
 
-const users = theme("user", {
-  "without rights is refused with the verb, the resource and the place": async (t) => {
-    const { configMaps, name } = await t.space();
-    const request = (method: string, path: string) => t.target.request(method, path, { user: "stranger" });
-    const cannot = (verb: string, resource: string): string =>
-      `User "stranger" cannot ${verb} resource "${resource}" in API group "" in the namespace "${name}"`;
-    const path = configMaps.path;
-    const list = await request("GET", path);
-    const status = refused(list, 403, "Forbidden", `configmaps is forbidden: ${cannot("list", "configmaps")}`);
-    assert.deepEqual(status.details, { kind: "configmaps" });
-    refused(
-      await request("GET", `${path}/a`),
-      403,
-      "Forbidden",
-      `configmaps "a" is forbidden: ${cannot("get", "configmaps")}`,
-    );
-    const all = `configmaps is forbidden: ${cannot("deletecollection", "configmaps")}`;
-    refused(await request("DELETE", path), 403, "Forbidden", all);
-    const anywhere =
-      'pods is forbidden: User "stranger" cannot list resource "pods" in API group "" at the cluster scope';
-    refused(await request("GET", "/api/v1/pods"), 403, "Forbidden", anywhere);
-    refused(await request("GET", "/api/v1/pods?watch=true"), 403, "Forbidden", /cannot watch resource "pods"/);
-  },
-  "of an unknown token is refused as unauthorized": async (t) => {
-    const answer = await t.target.request("GET", "/api/v1/pods", { user: { token: "nonsense" } });
-    refused(answer, 401, "Unauthorized", "Unauthorized");
-  },
-  "without credentials may ask for the version and the health": async (t) => {
-    assert.equal(ok(await t.target.request("GET", "/version", { user: null })).major, "1");
-    const ready = await t.target.request("GET", "/readyz", { user: null });
-    assert.deepEqual([ready.code, ready.text], [200, "ok"]);
-  },
-});
-
-const missing = "the server could not find the requested resource";
 const method = "the server does not allow this method on the requested resource";
 
 const paths = theme("path", {
-  "of a group that nobody serves is not found, in plain text": async (t) => {
-    const answer = await t.target.request("GET", "/apis/nowhere.example/v1/things");
-    assert.deepEqual([answer.code, answer.text], [404, "404 page not found\n"]);
-  },
-  "of a version, resource or subresource that does not exist is not found": async (t) => {
-    const space = await t.space();
-    await space.livePod("a");
-    await space.configMaps.create(bodies.configMap("a"));
-    const nowhere = ["/apis/apps/v7/deployments", "/apis/apps/v1/things", "/api/v1/things", "/api/v1/configmaps/a"];
-    const subresources = [`${space.pods.path}/a/frob`, `${space.configMaps.path}/a/status`];
-    for (const path of [...nowhere, ...subresources]) {
-      refused(await t.target.request("GET", path), 404, "NotFound", missing);
-    }
-  },
   "does not take every method": async (t) => {
     const space = await t.space();
     const { path } = space.configMaps;
@@ -71,8 +22,6 @@ const paths = theme("path", {
     }
   },
 });
-
-const media = theme("media type", {});
 
 const discovery = theme("discovery", {
   "lists the groups with their preferred versions": async (t) => {
@@ -105,4 +54,4 @@ const discovery = theme("discovery", {
   },
 });
 
-export const serverCases = [...users, ...paths, ...media, ...discovery];
+export const serverCases = [...paths, ...discovery];

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startDoubleTarget } from "./double.ts";
-import { Scope } from "./scope.ts";
-import { casesOf } from "./script.ts";
+import { startDoubleTarget } from "../double.ts";
+import { Scope } from "../scope.ts";
+import { casesOf } from "./play.ts";
 
 /** Steps that hold, of which each test breaks one expectation. */
 const held = `

@@ -1,6 +1,6 @@
 /**
- * Cases that are data: the files `cases/*.yaml` have themes, their sentences, and the steps of each. A step begins with
- * what is done, and goes on with what must come of it:
+ * Cases that are data: the files beside this one have themes, their sentences, and the steps of each. A step begins
+ * with what is done, and goes on with what must come of it:
  *
  *     - create configmaps a: { data: { k: "1" } }    its body, where it differs from that of bodies.ts
  *       as: created                                  the name of what was answered: `${created.metadata.uid}`
@@ -13,21 +13,22 @@
  *       refused: [404, NotFound, 'configmaps "b" not found']
  *
  * `live a` creates a pod on a node, `has configmaps a: false` asks whether it is there. `space: deletions` at the
- * beginning has the requests reviewed, `answer` is what the webhook says from then on, and `reviews` what it was asked.
- * A body with `from: created` is that object, changed. `each` does its steps for each of its values, `${it}`. `watch`
- * lasts a second, and `events` is all that came of it. Of a Table, `columns` is `name type format priority` of each.
+ * beginning has the requests reviewed, `answer` is what the webhook says from then on, and `reviews` what it was asked
+ * (`reviewed`: by paths). A body with `from: created` is that object, changed. `each` does its steps for each of its
+ * values, `${it}`. `watch` lasts a second, and `events` is all that came of it. Of a Table, `columns` is `name type
+ * format priority` of each.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { load } from "js-yaml";
-import { bodies } from "./bodies.ts";
-import { type ConformanceCase, theme } from "./case.ts";
-import { lines, ok, refused } from "./expect.ts";
-import { type ReviewProfile, type ReviewResponse } from "./reviews.ts";
-import { type Collection, type ResourceName, type Scope, type Space, summary } from "./scope.ts";
-import { type Answer, type Query, type RequestOptions } from "./target.ts";
-import { columnsOf, compareVersions, type Thing, versionOf } from "./thing.ts";
+import { bodies } from "../bodies.ts";
+import { type ConformanceCase, theme } from "../case.ts";
+import { lines, ok, refused } from "../expect.ts";
+import { type ReviewProfile, type ReviewResponse } from "../reviews.ts";
+import { type Collection, type ResourceName, type Scope, type Space, summary } from "../scope.ts";
+import { type Answer, type Query, type RequestOptions } from "../target.ts";
+import { columnsOf, compareVersions, type Thing, versionOf } from "../thing.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -62,12 +63,10 @@ function patternOf(text: unknown): RegExp | undefined {
   return source === undefined ? undefined : new RegExp(source);
 }
 
-const folder = path.join(import.meta.dirname, "cases");
-
-/** The cases of all `cases/*.yaml`. */
+/** The cases of all `*.yaml` here. */
 export function scriptedCases(): readonly ConformanceCase[] {
-  const files = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
-  return files.toSorted().flatMap((name) => casesOf(readFileSync(path.join(folder, name), "utf8")));
+  const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".yaml"));
+  return files.toSorted().flatMap((name) => casesOf(readFileSync(path.join(import.meta.dirname, name), "utf8")));
 }
 
 /** The same of the text of one file. */
@@ -107,7 +106,10 @@ class Player {
         }
       } else if (verb === "answer") this.#space.review(() => given as ReviewResponse);
       else if (verb === "reviews") assert.deepEqual(summary(this.#space.reviews), given);
-      else if (verb.startsWith("has ")) {
+      else if (verb === "reviewed") {
+        for (const [place, value] of Object.entries(asFields(this.#filled(given))))
+          assert.deepEqual(pick(this.#space.reviews, place.split(".")), value, place);
+      } else if (verb.startsWith("has ")) {
         const [, resource = "", name = ""] = verb.split(" ");
         assert.equal(await this.#collection(resource).has(name), given, verb);
       } else {
@@ -222,7 +224,8 @@ class Player {
       else if (path === "absent" || path === "present") {
         for (const one of expected as readonly string[])
           assert.equal(pick(body, one.split(".")) === undefined, path === "absent", `${one} is not ${text}`);
-      } else if (path === "warnings") assert.deepEqual([headers["warning"] ?? []].flat(), expected, text);
+      } else if (path === "text") assert.equal(answer.text, expected);
+      else if (path === "warnings") assert.deepEqual([headers["warning"] ?? []].flat(), expected, text);
       else checkPlace(body, path, expected, text);
     }
   }
