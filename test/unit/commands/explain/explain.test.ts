@@ -14,7 +14,9 @@ import {
   forbid,
   type TestCluster,
 } from "../support/fleet.ts";
-import { shown } from "../support/golden.ts";
+import { goldenOf } from "../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const ready = [{ type: "Ready", status: "True", lastTransitionTime: "2025-12-31T00:00:00Z" }];
 

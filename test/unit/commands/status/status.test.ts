@@ -26,7 +26,9 @@ import {
   plainTerminal,
   systemNamespace,
 } from "../support/fleet.ts";
-import { shown } from "../support/golden.ts";
+import { goldenOf } from "../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 /** Three cells, one of them silent; a workload at its floor, one that is well, one that waits for the silent cell. */
 async function shopFleet(): Promise<Fleet> {

@@ -7,7 +7,9 @@ import { generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { builtInResources } from "../../../double/index.ts";
 import { createFleet, createProtector, type Fleet, systemNamespace } from "../support/fleet.ts";
-import { shown } from "../support/golden.ts";
+import { goldenOf } from "../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const held = (cause: string): string =>
   `Deployment web asks to release its floor of 3, and too many others do so at once (cause ${cause}). Until a person`;

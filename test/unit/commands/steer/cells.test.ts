@@ -10,7 +10,9 @@ import {
   forbid,
   systemNamespace,
 } from "../support/fleet.ts";
-import { shown } from "../support/golden.ts";
+import { goldenOf } from "../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const clusterUID = "11111111-2222-3333-4444-555555555555";
 

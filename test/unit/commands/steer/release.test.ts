@@ -4,7 +4,9 @@ import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { byHandKeyOf, generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { builtInResources } from "../../../double/index.ts";
 import { createFleet, createProtector, createRefusal, type Fleet, systemNamespace } from "../support/fleet.ts";
-import { shown } from "../support/golden.ts";
+import { goldenOf } from "../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const uid = "11111111-2222-3333-4444-555555555555";
 const gone = { name: "gone", uid, count: 3, reason: "PodProtectorLost", message: "It is gone from the core without" };

@@ -4,7 +4,9 @@ import { finalizer } from "../../../../src/api/v1alpha1/names.ts";
 import { errorOfResponse } from "../../../../src/kube/kube-errors.ts";
 import { builtInResources, type JsonObject, type KubeObject, startControllers } from "../../../double/index.ts";
 import { createFleet, type Fleet, forbid } from "../support/fleet.ts";
-import { shown } from "../support/golden.ts";
+import { goldenOf } from "../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const { deployments, replicaSets, pods } = builtInResources;
 

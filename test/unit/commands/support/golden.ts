@@ -8,21 +8,26 @@ import { type TestContext } from "node:test";
 import { type Fleet, type Ran } from "./fleet.ts";
 
 /** Runs a command, and holds it to the next call in the part of this test. */
-export async function shown(test: TestContext, fleet: Fleet, ...argv: readonly string[]): Promise<Ran> {
-  const ran = await fleet.run(...argv);
-  const expected = callsOf(test);
-  const index = (counts.get(test) ?? 0) + 1;
-  if (index === 1) test.after(() => assert.equal(counts.get(test), expected.length, "calls that were made"));
-  counts.set(test, index);
-  assert.equal(textOf(fleet.program, argv, ran), expected[index - 1]);
-  return ran;
+type Shown = (test: TestContext, fleet: Fleet, ...argv: readonly string[]) => Promise<Ran>;
+
+/** @param testFile its own, which stands beside the text */
+export function goldenOf(testFile: string): Shown {
+  const parts = readFileSync(testFile.replace(/\.test\.ts$/, ".txt"), "utf8").split(/^(?=# )/m);
+  return async (test, fleet, ...argv) => {
+    const ran = await fleet.run(...argv);
+    const expected = callsOf(parts, test.name);
+    const index = (counts.get(test) ?? 0) + 1;
+    if (index === 1) test.after(() => assert.equal(counts.get(test), expected.length, "calls that were made"));
+    counts.set(test, index);
+    assert.equal(textOf(fleet.program, argv, ran), expected[index - 1]);
+    return ran;
+  };
 }
 
 /** How many calls each test has made. */
 const counts = new WeakMap<TestContext, number>();
 
-function callsOf({ filePath = "", name }: TestContext): readonly string[] {
-  const parts = readFileSync(filePath.replace(/\.test\.ts$/, ".txt"), "utf8").split(/^(?=# )/m);
+function callsOf(parts: readonly string[], name: string): readonly string[] {
   const [, ...calls] = (parts.find((part) => part.startsWith(`# ${name}\n`)) ?? "").split(/^(?=\$ )/m);
   return calls.map((call) => call.trimEnd());
 }

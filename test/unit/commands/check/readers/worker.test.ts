@@ -15,6 +15,10 @@ import { type Manifest, onlyOne, render } from "../../../../manifests/manifest-f
 import { createVirtualClock } from "../../../../support/virtual-clock.ts";
 import { createScriptedKubeClient } from "../../../kube/scripted-kube-client.ts";
 
+const signalOfServedCertificate = new AbortController().signal;
+const issued = await issueServerCertificate({ dnsNames: [], ipAddresses: ["127.0.0.1"], days: 100, now: new Date() });
+const { certificate: cert, privateKey: key, caCertificate } = issued;
+
 const { signal } = new AbortController();
 const list = (...items: readonly object[]): object => ({ metadata: { resourceVersion: "1" }, items });
 const service = { namespace: "podseidon-system", name: "podseidon-webhook", path: "/a" };
@@ -160,10 +164,6 @@ test("wildcards ask about everything, and a rule about other things is no main e
   assert.deepEqual([all.cell, all.caBundle, all.hasObjectSelector], ["worker-1", "pem", true]);
   assert.equal(other?.isMain, false);
 });
-
-const signalOfServedCertificate = new AbortController().signal;
-const issued = await issueServerCertificate({ dnsNames: [], ipAddresses: ["127.0.0.1"], days: 100, now: new Date() });
-const { certificate: cert, privateKey: key, caCertificate } = issued;
 
 /** A webhook on loopback, for as long as `body` runs. */
 async function serving(status: number | "hang-up", body: (url: string) => Promise<void>): Promise<void> {

@@ -12,7 +12,9 @@ import { generatorStateName } from "../../../../../src/kube/generator-state.ts";
 import { builtInResources, type JsonObject } from "../../../../double/index.ts";
 import { createFleet, createProtector, type Fleet, forbid, systemNamespace } from "../../support/fleet.ts";
 import { createPod } from "../pods-on-double.ts";
-import { shown } from "../../support/golden.ts";
+import { goldenOf } from "../../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const { configMaps, deployments, namespaces } = builtInResources;
 

@@ -20,7 +20,9 @@ import {
 } from "../../support/fleet.ts";
 import { createPod } from "../pods-on-double.ts";
 import { guardOptions, pod, podsNamed, protector } from "../support.ts";
-import { shown } from "../../support/golden.ts";
+import { goldenOf } from "../../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const { nodes, podDisruptionBudgets } = builtInResources;
 
