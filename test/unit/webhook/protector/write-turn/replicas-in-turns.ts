@@ -1,10 +1,10 @@
 /** Replicas that all want to write one PodProtector as fast as they can. */
 import assert from "node:assert/strict";
-import { sleep } from "../../../../src/util/clock.ts";
-import { createVirtualClock } from "../../../support/virtual-clock.ts";
-import { FakeCore } from "../support/fake-core.ts";
-import { cell, deleteReview, pod, protector } from "../support/objects.ts";
-import { createReplica } from "../support/replica.ts";
+import { sleep } from "../../../../../src/util/clock.ts";
+import { createVirtualClock } from "../../../../support/virtual-clock.ts";
+import { FakeCore } from "../../support/fake-core.ts";
+import { cell, deleteReview, pod, protector } from "../../support/objects.ts";
+import { createReplica } from "../../support/replica.ts";
 
 const callersOfEach = 4;
 const runMs = 2_000;

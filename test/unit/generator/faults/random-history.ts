@@ -3,11 +3,11 @@
  * watches, deaths and restarts, while people create, scale, delete, erase and tamper. A seed fixes everything.
  */
 import assert from "node:assert/strict";
-import { sleep } from "../../../src/util/clock.ts";
-import { uniform } from "../../../src/util/rng.ts";
-import { createSeededRng } from "../../support/seeded-rng.ts";
-import { createCore, type Core, type GeneratorProcess, hasFinalizer, isInForce } from "./core-cluster.ts";
-import { type Fault } from "../../support/engine-client.ts";
+import { sleep } from "../../../../src/util/clock.ts";
+import { uniform } from "../../../../src/util/rng.ts";
+import { createSeededRng } from "../../../support/seeded-rng.ts";
+import { createCore, type Core, type GeneratorProcess, hasFinalizer, isInForce } from "../core-cluster.ts";
+import { type Fault } from "../../../support/engine-client.ts";
 
 const config = { protectionSelector: { matchExpressions: [{ key: "protect", operator: "DoesNotExist" }] } } as const;
 const actsPerHistory = 40;

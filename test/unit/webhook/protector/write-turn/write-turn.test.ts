@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
-import { type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { WriteTurn } from "../../../../src/webhook/protector/write-turn.ts";
-import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { type ResourceVersion } from "../../../../../src/api/resource-version.ts";
+import { type CellStatus } from "../../../../../src/api/v1alpha1/pod-protector.ts";
+import { WriteTurn } from "../../../../../src/webhook/protector/write-turn.ts";
+import { createVirtualClock } from "../../../../support/virtual-clock.ts";
 import { writeInTurns } from "./replicas-in-turns.ts";
 
 const writeMs = 10;

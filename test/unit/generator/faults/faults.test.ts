@@ -5,9 +5,9 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KubeError } from "../../../src/kube/kube-client.ts";
-import { type Core, createCore, hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
-import { type Fault } from "../../support/engine-client.ts";
+import { KubeError } from "../../../../src/kube/kube-client.ts";
+import { type Core, createCore, hasFinalizer, isInForce, startLeading } from "../core-cluster.ts";
+import { type Fault } from "../../../support/engine-client.ts";
 
 const secondMs = 1_000;
 const conflict = new KubeError("conflict", "scripted conflict");
