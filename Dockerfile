@@ -3,7 +3,8 @@
 #   docker run --rm podseidon --version
 #   docker run --read-only --cap-drop=ALL -p 8843:8843 -p 8081:8081 -v /etc/podseidon:/etc/podseidon:ro \
 #     podseidon --role=webhook ...
-# scripts/image-root.ts reads this file; keep each instruction as simple as it is, or teach that script the new one.
+# scripts/image/image-root.ts reads this file; keep each instruction as simple as it is, or teach that script the new
+# one.
 FROM scratch
 
 # amd64 or arm64, which container engines set.

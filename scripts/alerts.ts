@@ -8,8 +8,8 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import os from "node:os";
 import path from "node:path";
 import { dump, load } from "js-yaml";
-import { GoToolError, resolveGoTool } from "./go-tool.ts";
-import { promtool as promtoolProgram } from "./promtool.ts";
+import { GoToolError, resolveGoTool } from "./go/go-tool.ts";
+import { promtool as promtoolProgram } from "./go/promtool.ts";
 
 interface Rule {
   readonly alert?: string;

@@ -7,8 +7,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,7 +18,6 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { pageFiles } from "../src/commands/dashboard/page-files.ts";
 import { readArguments, runProgram } from "./command-line.ts";
 import { bundle, filesInBundle } from "./sea/bundle.ts";
 import { type Architecture, foreignNode, ownArchitecture, readArchitecture } from "./sea/foreign-node.ts";
@@ -26,7 +27,12 @@ import { billOfMaterials, withNodeOf } from "./sea/sbom.ts";
 const root = path.join(import.meta.dirname, "..");
 const usage = "usage: node scripts/n.mjs scripts/build.ts [FOLDER] [--architecture amd64|arm64]";
 const entry = "src/main.ts";
-const assetFolder = "assets";
+/** What the program carries, by the names under which it asks for them (src/commands/carried/files.ts). */
+const carriedFolders = [
+  "assets",
+  ...["base", "components", "systemd", "api-server"].map((name) => `manifests/${name}`),
+];
+const carriedCopy = "carried";
 /** Each step takes seconds on a quiet machine; the limit only ends one that hangs. */
 const stepTimeoutMs = 600_000;
 
@@ -56,15 +62,17 @@ function copyNode(from: string, to: string, strip: string): void {
   else if (stripped.status !== 0) throw new Error(`${strip}: ${stripped.stderr}`);
 }
 
-/** The files of the dashboard's page, by the names under which the program asks for them. */
-function copyAssets(dist: string): Record<string, string> {
-  const from = path.join(root, "src/commands/dashboard/page");
-  mkdirSync(path.join(dist, assetFolder));
+/** Copies what is carried; resolves to the copies by the names of the originals. */
+function copyCarried(dist: string): Record<string, string> {
+  for (const folder of carriedFolders)
+    cpSync(path.join(root, folder), path.join(dist, carriedCopy, folder), { recursive: true });
+  const entries = readdirSync(path.join(dist, carriedCopy), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((file) => path.join(file.parentPath, file.name));
   return Object.fromEntries(
-    pageFiles.map((name) => {
-      copyFileSync(path.join(from, name), path.join(dist, assetFolder, name));
-      return [`dashboard/${name}`, `${assetFolder}/${name}`];
-    }),
+    files
+      .map((file) => path.relative(dist, file))
+      .toSorted()
+      .map((file) => [path.relative(carriedCopy, file), file]),
   );
 }
 
@@ -82,7 +90,7 @@ function inject(
       mainFormat: "module",
       executable,
       output,
-      assets: copyAssets(dist),
+      assets: copyCarried(dist),
       disableExperimentalSEAWarning: true,
       useSnapshot: false, // node:http cannot be in a snapshot
       useCodeCache: !isForeign, // saves 35 ms and 10 MB at each start; only the same V8 can make it
@@ -114,7 +122,7 @@ async function build(dist: string, architecture: Architecture): Promise<void> {
   writeFileSync(path.join(dist, "sbom.cdx.json"), isForeign ? withNodeOf(bill, architecture, lockFile) : bill);
   copyNode(nodeBinary, path.join(dist, node), isForeign ? foreignStrips[architecture] : "strip");
   inject(dist, { main, executable: node, output }, isForeign);
-  for (const intermediate of [main, node, "sea.json", assetFolder])
+  for (const intermediate of [main, node, "sea.json", carriedCopy])
     rmSync(path.join(dist, intermediate), { recursive: true });
   // By this name kubectl finds its plug-ins: `kubectl podseidon status`.
   symlinkSync(output, path.join(dist, "kubectl-podseidon"));

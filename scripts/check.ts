@@ -4,8 +4,9 @@ import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { checkApis } from "./check/apis.ts";
+import { checkBudgets } from "./check/budgets.ts";
 import { checkCircles } from "./check/circles.ts";
-import { checkFiles } from "./check/files.ts";
+import { checkFiles, checkFolders } from "./check/files.ts";
 import { checkImports } from "./check/imports.ts";
 import { checkMembers } from "./check/members.ts";
 import { checkPackages } from "./check/packages.ts";
@@ -53,8 +54,10 @@ const gates: readonly Gate[] = [
   { name: "width", checks: "lines of at most 120 columns", run: checkWidth },
   { name: "references", checks: "no reference to what does not exist", run: checkReferences },
   { name: "apis", checks: "homes of the clock, randomness, the environment, output", run: checkApis },
-  { name: "tests", checks: "a test for each source, none switched off", run: checkTests },
+  { name: "tests", checks: "each folder says what is tested where", run: checkTests },
   { name: "files", checks: "names, length, unfinished work, machine names", run: checkFiles },
+  { name: "folders", checks: "at most 16 sources in a folder", run: checkFolders },
+  { name: "budgets", checks: "lines, files, flags, metrics, pages, commands, kinds", run: checkBudgets },
   { name: "packages", checks: "exact versions, a reason for each package", run: checkPackages },
 ];
 

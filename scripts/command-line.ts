@@ -1,6 +1,5 @@
 /** The command line of a script that people run by hand: read, with its mistakes told in one line and the usage. */
-import { CertificateRequestError } from "../src/certificates/index.ts";
-import { messageOf } from "../src/util/error-message.ts";
+import { messageOf } from "../src/util/printable.ts";
 
 /** An invalid argument; the message is one line. */
 export class ArgumentError extends Error {
@@ -25,7 +24,7 @@ export async function runProgram(
   try {
     await main(process.argv.slice(2));
   } catch (error) {
-    if (error instanceof ArgumentError || error instanceof CertificateRequestError) {
+    if (error instanceof ArgumentError) {
       process.stderr.write(`${name}: ${error.message}\n${usage}\n`);
       process.exitCode = 2;
     } else if (error instanceof Error && "code" in error) {

@@ -11,7 +11,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { isCellID } from "../src/api/cell-id.ts";
 import { cellLeaseName } from "../src/api/cell-lease.ts";
-import { cellFlags } from "../src/commands/install/cell-flags.ts";
+import { cellFlags } from "../src/commands/install/objects.ts";
 import { ArgumentError, readArguments, runProgram } from "./command-line.ts";
 
 /** Of a cell that has an account: it stands in the name of a ServiceAccount. */

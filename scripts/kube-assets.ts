@@ -12,7 +12,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildGoProgram, cacheRoot, goMinorMin, goProblem, isExecutable } from "./go-program.ts";
+import { buildGoProgram, cacheRoot, goMinorMin, goProblem, isExecutable } from "./go/go-program.ts";
 
 export const kubernetesVersion = "1.36.3";
 

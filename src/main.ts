@@ -18,7 +18,8 @@ import {
   type Role,
 } from "./config/index.ts";
 import { roleHelpText } from "./config/pages/help.ts";
-import { runProcess, StartError, type Component } from "./lifecycle/index.ts";
+import { StartError, type Component } from "./lifecycle/component.ts";
+import { runProcess } from "./lifecycle/process.ts";
 import type * as observability from "./observability/index.ts";
 // `import type` leaves nothing behind; an inline `type` would still load the module, and the Kubernetes client with it.
 import type { CommandSurroundings } from "./commands/command.ts";
@@ -92,7 +93,7 @@ async function runCommand(argv: readonly string[], program: string, stop: AbortC
   // Once: the second signal ends a command that does not.
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
   const rng = createSystemRng();
-  const surroundings: CommandSurroundings = {
+  const questions: CommandSurroundings = {
     write: (text) => void process.stdout.write(text),
     complain,
     program,
@@ -119,7 +120,7 @@ async function runCommand(argv: readonly string[], program: string, stop: AbortC
     },
   };
   const commands = await import("./commands/index.ts");
-  const { exitCode, problem } = await commands.runCommand(argv, surroundings);
+  const { exitCode, problem } = await commands.runCommand(argv, questions);
   if (problem !== undefined) complain(problem);
   if (exitCode !== 0) process.exitCode = exitCode;
 }

@@ -7,6 +7,8 @@ import { lineAt } from "./syntax.ts";
 
 /** Longer files hold more than one idea. */
 const linesMax = 400;
+/** Fuller folders are rooms in which a stranger reads every name: data beside the sources does not count. */
+const sourcesMax = 16;
 
 // Spelt so that this file does not find itself.
 const unfinished = /\b(?:TO[D]O|FIX[M]E|X[X]X|HAC[K])\b/g;
@@ -42,6 +44,14 @@ function checkMachineNames(file: RepositoryFile, ownFolders: readonly string[]):
     ...report(file, registryHost, "no registry host in the sources"),
     ...report(file, homeFolder, "a path of one machine"),
   ];
+}
+
+/** Checks how many sources each folder has of its own; returns one line for each violation. */
+export function checkFolders(repository: Repository): string[] {
+  const folders = Map.groupBy(repository.sources, ({ path: file }) => path.posix.dirname(file));
+  return [...folders]
+    .filter(([, sources]) => sources.length > sourcesMax)
+    .map(([folder, { length }]) => `${folder}: ${length} sources (at most ${sourcesMax}): make rooms in it`);
 }
 
 /** Checks all files; returns one line for each violation. */

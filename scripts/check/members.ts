@@ -223,7 +223,7 @@ const isOfLibrary = (declaration: string): boolean => declaration.includes("/nod
  * Programs of Node are .ts and .mjs.
  */
 function namesInPageScripts({ files }: Repository): ReadonlySet<string> {
-  const scripts = files.filter(({ path: name }) => name.startsWith("src/") && name.endsWith(".js"));
+  const scripts = files.filter(({ path: name }) => name.startsWith("assets/") && name.endsWith(".js"));
   return new Set(scripts.flatMap(({ text }) => text.match(/[\w$]+/g) ?? []));
 }
 

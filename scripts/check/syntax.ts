@@ -11,7 +11,11 @@ export interface Syntax {
 export interface ImportSite {
   /** Undefined when the module is computed: `import(name)`. */
   readonly specifier: string | undefined;
+  /** What is taken from it, "*" for all of it, under both names where it is passed on; empty for types alone. */
+  readonly names: readonly string[];
   readonly line: number;
+  /** Written as `import type … from` or `export type … from`: nothing is loaded when the program runs. */
+  readonly isTypeOnly: boolean;
 }
 
 /** Parses a TypeScript or JavaScript file. Throws an Error that names the file and the line of the first error. */
@@ -85,11 +89,39 @@ function moduleOf(node: Node): Node | undefined {
   }
 }
 
+function isTypeOnly(node: Node): boolean {
+  if (node.type === "ImportDeclaration") return node.importKind === "type";
+  return node.type === "ExportNamedDeclaration" && node.exportKind === "type";
+}
+
+function takenBy(node: Node): readonly string[] {
+  switch (node.type) {
+    case "TSImportType":
+      return [];
+    case "ImportDeclaration":
+      if (node.importKind === "type") return [];
+      if (node.specifiers.length === 0) return ["*"];
+      return node.specifiers.flatMap((one) => {
+        if (one.type !== "ImportSpecifier") return "*";
+        return one.importKind === "type" ? [] : (nameOf(one.imported, false) ?? "*");
+      });
+    case "ExportNamedDeclaration":
+      if (node.exportKind === "type") return [];
+      return node.specifiers.flatMap((one) =>
+        one.exportKind === "type" ? [] : [one.local, one.exported].map((name) => nameOf(name, false) ?? "*"),
+      );
+    default:
+      return ["*"];
+  }
+}
+
 function findImports(program: Program, text: string): ImportSite[] {
   const sites: ImportSite[] = [];
   walk(program, (node) => {
     const module = moduleOf(node);
-    if (module !== undefined) sites.push({ specifier: textOf(module), line: lineAt(text, module.start) });
+    if (module === undefined) return;
+    const names = takenBy(node);
+    sites.push({ specifier: textOf(module), names, line: lineAt(text, module.start), isTypeOnly: isTypeOnly(node) });
   });
   return sites;
 }

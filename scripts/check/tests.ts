@@ -1,4 +1,5 @@
-// Rules for tests: each source has a test of its own, and no test is switched off.
+// Rules for tests: each folder says what is tested where, and no test is switched off.
+import path from "node:path";
 import type { Node, Program } from "oxc-parser";
 import { type Repository, type SourceFile } from "./repository.ts";
 import { contains, lineAt, nameOf, textOf, walk } from "./syntax.ts";
@@ -49,29 +50,74 @@ function hasBehaviour(program: Program): boolean {
   });
 }
 
-const listPath = "test/house/without-own-test.json";
+/** The folder of a source just below src/, and that of its tests; of src/main.ts both are "". */
+const topOf = (file: string): string => /^(?:src|test\/unit)\/([^/]+\/)/.exec(file)?.[1] ?? "";
 
-/** Each source has a test at the mirrored path, or stands on a list that may only shrink, with the reason. */
-function checkMirror(repository: Repository): string[] {
-  const list = JSON.parse(repository.read(listPath) ?? "{}") as Record<string, string>;
-  const listed = new Map(Object.entries(list));
-  const tests = repository.files.map((file) => file.path).filter((file) => file.endsWith(".test.ts"));
-  const problems: string[] = [];
-  for (const { path: file, syntax } of repository.sourcesIn("src/")) {
-    if (file.endsWith("/index.ts")) continue;
-    const mirror = file.replace(/^src\/(.*)\.ts$/, "test/unit/$1.");
-    const isTested = tests.some((test) => test.startsWith(mirror));
-    const isListed = listed.delete(file);
-    if (isTested && isListed) problems.push(`${listPath}: ${file} has a test now: strike it off`);
-    if (!isTested && !isListed && hasBehaviour(syntax.program)) problems.push(`${file}: no ${mirror}test.ts`);
+/** Files by path, and what each of them takes from which others. */
+class Imports {
+  readonly #files: ReadonlyMap<string, SourceFile>;
+
+  constructor(repository: Repository) {
+    this.#files = new Map(repository.sources.map((file) => [file.path, file]));
   }
-  for (const [name, reason] of Object.entries(list)) {
-    if (reason.trim() === "") problems.push(`${listPath}: ${name} has no reason`);
+
+  /** The sources that `file` takes something from, itself or through an index.ts that only passes it on. */
+  *takenBy(file: string, wanted?: ReadonlySet<string>): Generator<string> {
+    for (const { specifier, names } of this.#files.get(file)?.syntax.imports ?? []) {
+      const taken = names.filter((name) => name === "*" || wanted === undefined || wanted.has(name) || wanted.has("*"));
+      if (specifier?.startsWith(".") !== true || taken.length === 0) continue;
+      const target = path.posix.join(path.posix.dirname(file), specifier);
+      yield target;
+      if (target.endsWith("/index.ts")) yield* this.takenBy(target, new Set(taken));
+    }
   }
-  return [...problems, ...Array.from(listed.keys(), (name) => `${listPath}: ${name} is gone: strike it off`)];
+
+  /** Every file that `files` import, and those that these import. */
+  reachedFrom(files: Iterable<string>): ReadonlySet<string> {
+    const reached = new Set(files);
+    for (const file of reached) for (const target of this.takenBy(file)) reached.add(target);
+    return reached;
+  }
+}
+
+const statement = "tested-through.json";
+
+/**
+ * Each source with behaviour is imported by a test of its folder (src/kube/: below test/unit/kube/), or that folder's
+ * statement says through what it is tested: by the name of the file, or of a folder with all that is in it. So a file,
+ * or a test, is moved without a word to anybody.
+ */
+function checkFolder(repository: Repository, imports: Imports, top: string, reached: ReadonlySet<string>): string[] {
+  const inTop = ({ path: file }: { readonly path: string }): boolean => topOf(file) === top;
+  const tests = repository
+    .sourcesIn("test/unit/")
+    .filter(inTop)
+    .map(({ path: file }) => file);
+  const direct = new Set(tests.flatMap((file) => [...imports.takenBy(file)]));
+  const list = `test/unit/${top}${statement}`;
+  const stated = Object.entries(JSON.parse(repository.read(list) ?? "{}") as Record<string, string>);
+  const used = new Set<string>();
+  const problems = stated.flatMap(([name, reason]) => (reason.trim() === "" ? [`${list}: ${name} has no reason`] : []));
+  for (const { path: file, syntax } of repository.sourcesIn("src/").filter(inTop)) {
+    if (file.endsWith("/index.ts") || direct.has(file) || !hasBehaviour(syntax.program)) continue;
+    const line = stated.find(([name]) => file.endsWith(`/${name}`) || file.startsWith(`src/${top}${name}/`))?.[0];
+    if (line === undefined)
+      problems.push(`${file}: no test below test/unit/${top} imports it, and ${list} says nothing`);
+    else if (top !== "" && !reached.has(file)) problems.push(`${file}: no test reaches it, whatever ${list} says`);
+    if (line !== undefined) used.add(line);
+  }
+  const idle = stated.filter(([name]) => !used.has(name));
+  return [...problems, ...idle.map(([name]) => `${list}: ${name} needs no word (any more): strike it off`)];
 }
 
 /** Checks the tests; returns one line for each violation. */
 export function checkTests(repository: Repository): string[] {
-  return [...repository.sourcesIn("test/").flatMap(findSwitches), ...checkMirror(repository)];
+  const imports = new Imports(repository);
+  const tests = repository.sourcesIn("test/unit/").map(({ path: file }) => file);
+  const reached = imports.reachedFrom(tests);
+  const folders = new Set([...repository.sourcesIn("src/").map(({ path: file }) => file), ...tests].map(topOf));
+  return [
+    ...repository.sourcesIn("test/").flatMap(findSwitches),
+    ...[...folders].flatMap((top) => checkFolder(repository, imports, top, reached)),
+  ];
 }

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { etcFiles } from "../image-root.ts";
+import { etcFiles } from "./image-root.ts";
 import { type Architecture } from "../sea/foreign-node.ts";
 import { type DebianComponent, imageBill } from "./bill.ts";
 import { type Pins } from "./pins.ts";

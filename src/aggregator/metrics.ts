@@ -2,67 +2,33 @@
 import { type ObjectKey, partsOf } from "../api/object-key.ts";
 import { errorLabel } from "../kube/kube-client.ts";
 import { type oldestAges, openKinds } from "../accounting/history/oldest-open.ts";
-import { createPrunedCounter } from "../kube/pod-protector-metrics.ts";
+import { createPrunedCounter } from "../kube/pod-protectors.ts";
 import {
   asyncLatencySeconds,
   type Counter,
   exponentialBuckets,
   functionDurationSeconds,
-  type Gauge,
-  type Histogram,
   type Metrics,
 } from "../util/metrics.ts";
 import { createWorkerMetrics, type Outcome, type WorkerMetrics } from "../work-queue/index.ts";
 
-/** Entries of the tables that grow with the work. */
-export interface AggregatorSizes {
-  /** PodProtectors that are known. */
-  readonly protectors: number;
-  /** Those of them with a valid counting selector. */
-  readonly selectors: number;
-  /** PodProtectors in the work queue, including delayed ones. */
-  readonly queue: number;
-  /** PodProtectors that wait for the next event. */
-  readonly nextEventPool: number;
-  /** PodProtectors that wait for a barrier. */
-  readonly barrierPool: number;
-  /** Pods whose fence a PodProtector waits for. */
-  readonly fencePool: number;
-  /** Pods whose fences are remembered. */
-  readonly fences: number;
-  /** Fences that wait to be sent. */
-  readonly fencesWaiting: number;
-}
+/**
+ * Tables that grow with the work: PodProtectors that are known, those of them with a valid counting selector, those in
+ * the work queue, those that wait for a barrier; pods whose fence a PodProtector waits for, pods whose fences are
+ * remembered, fences that wait to be sent.
+ */
+const tables = ["protectors", "selectors", "queue", "barrier-pool", "fence-pool", "fences", "fences-waiting"] as const;
 
-export interface AggregatorMetrics {
-  /** A PodProtector was looked at. */
-  reconciled(key: ObjectKey, outcome: Outcome, durationMs: number): void;
-  readonly enqueue: Histogram;
-  readonly indexErrors: Counter;
-  readonly statusWrites: Counter;
-  /** How PodProtectors whose counts somebody waits for were scheduled. */
-  readonly promptCounts: Counter;
-  readonly settled: Counter;
-  readonly fences: Counter;
-  readonly historyResets: Counter;
-  readonly selfChecks: Counter;
-  /** The CRD of the core dropped extension fields of a write. */
-  readonly pruned: (core: string) => void;
-  readonly snapshotAge: Gauge;
-  /** To be called before each scrape. */
-  setSizes(sizes: AggregatorSizes): void;
-  setOldestOpen(ages: ReturnType<typeof oldestAges>): void;
-  /** To be called before each scrape. */
-  readonly fullestHistory: Gauge;
-  /** PodProtectors with a floor that match no pod in any cell. */
-  readonly unmatchedProtectors: Gauge;
-  readonly poolDrainCount: Histogram;
-  readonly poolDrainPeriod: Histogram;
-}
+/** Entries of each. The PodProtectors that wait for the next event have a gauge of upstream's. */
+export type AggregatorSizes = Readonly<Record<(typeof tables)[number] | "next-event-pool", number>>;
 
-export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
+export type AggregatorMetrics = ReturnType<typeof createAggregatorMetrics>;
+
+/** Sizes, ages and the other gauges are to be set before each scrape. */
+export function createAggregatorMetrics(metrics: Metrics) {
   const worker = createWorkerMetrics(metrics, "aggregator");
   return {
+    /** A PodProtector was looked at. */
     reconciled: createReconcileObserver(metrics, worker),
     enqueue: metrics.histogram(
       "aggregator_enqueue",
@@ -81,6 +47,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
         "without the conditions, which the core refuses",
       ["result"],
     ),
+    /** How PodProtectors whose counts somebody waits for were scheduled. */
     promptCounts: createPromptCounter(metrics),
     settled: metrics.counter(
       "aggregator_settled_total",
@@ -105,6 +72,7 @@ export function createAggregatorMetrics(metrics: Metrics): AggregatorMetrics {
         "incrementally differed; repaired and unrepaired say what came of each wrong one",
       ["result"],
     ),
+    /** The CRD of the core dropped extension fields of a write. */
     pruned: createPrunedCounter(metrics, "aggregator"),
     snapshotAge: metrics.gauge(
       "aggregator_snapshot_age_seconds",
@@ -136,7 +104,7 @@ function createPromptCounter(metrics: Metrics): Counter {
   );
 }
 
-function createPoolHistograms(metrics: Metrics): Pick<AggregatorMetrics, "poolDrainCount" | "poolDrainPeriod"> {
+function createPoolHistograms(metrics: Metrics) {
   return {
     poolDrainCount: metrics.histogram(
       "aggregator_next_event_pool_drain_count",
@@ -153,50 +121,42 @@ function createPoolHistograms(metrics: Metrics): Pick<AggregatorMetrics, "poolDr
   };
 }
 
-function createSizeGauges(metrics: Metrics, worker: WorkerMetrics): AggregatorMetrics["setSizes"] {
+function createSizeGauges(metrics: Metrics, worker: WorkerMetrics) {
   const poolSize = metrics.gauge(
     "aggregator_next_event_pool_current_size",
     "PodProtectors waiting for the next pod event",
     ["shard"],
   );
-  const entries = metrics.gauge(
-    "aggregator_table_entries",
-    "Current entries, by table: protectors, selectors, queue, barrier-pool, fence-pool, fences, fences-waiting",
-    ["table"],
-  );
-  return (sizes) => {
-    poolSize.set({ shard: "0" }, sizes.nextEventPool);
-    entries.set({ table: "protectors" }, sizes.protectors);
-    entries.set({ table: "selectors" }, sizes.selectors);
-    entries.set({ table: "queue" }, sizes.queue);
+  const entries = metrics.gauge("aggregator_table_entries", `Current entries, by table: ${tables.join(", ")}`, [
+    "table",
+  ]);
+  return (sizes: AggregatorSizes): void => {
+    poolSize.set({ shard: "0" }, sizes["next-event-pool"]);
     worker.queueLength(sizes.queue);
-    entries.set({ table: "barrier-pool" }, sizes.barrierPool);
-    entries.set({ table: "fence-pool" }, sizes.fencePool);
-    entries.set({ table: "fences" }, sizes.fences);
-    entries.set({ table: "fences-waiting" }, sizes.fencesWaiting);
+    for (const table of tables) entries.set({ table }, sizes[table]);
   };
 }
 
-function createAgeGauge(metrics: Metrics): AggregatorMetrics["setOldestOpen"] {
+function createAgeGauge(metrics: Metrics) {
   const age = metrics.gauge(
     "aggregator_oldest_open_admission_age_seconds",
     "Seconds since the last review of the oldest admitted deletion in the cell that is not settled, by kind: delete, " +
       "eviction, packed, unknown; by the clock of this process",
     ["kind"],
   );
-  return (ages) => {
+  return (ages: ReturnType<typeof oldestAges>): void => {
     for (const kind of openKinds) age.set({ kind }, ages[kind]);
   };
 }
 
-function createReconcileObserver(metrics: Metrics, worker: WorkerMetrics): AggregatorMetrics["reconciled"] {
+function createReconcileObserver(metrics: Metrics, worker: WorkerMetrics) {
   const reconcile = metrics.histogram(
     "aggregator_reconcile",
     "Duration of one reconciliation of a PodProtector, in seconds",
     ["namespace", "error"],
     functionDurationSeconds,
   );
-  return (key, outcome, durationMs) => {
+  return (key: ObjectKey, outcome: Outcome, durationMs: number): void => {
     const error = outcomeLabel(outcome);
     reconcile.observe({ namespace: partsOf(key).namespace, error }, durationMs / 1000);
     worker.reconciled(error, durationMs);
@@ -208,4 +168,64 @@ function outcomeLabel(outcome: Outcome): string {
   if (outcome.kind === "conflict") return "Conflict";
   if (outcome.kind === "done") return "nil";
   return errorLabel(outcome.error);
+}
+
+/** Why no heartbeat is sent. */
+const silences = [
+  "pods-not-fresh",
+  "podprotectors-not-fresh",
+  "first-counts",
+  "too-many-behind",
+  "forbidden",
+  "write-failed",
+  "held-by-other-cluster",
+  "lease-unreadable",
+] as const;
+
+export type Silence = (typeof silences)[number];
+
+export type HeartbeatMetrics = ReturnType<typeof createHeartbeatMetrics>;
+
+/** Of the heartbeats of a cell (docs/aggregator.md#heartbeat). */
+export function createHeartbeatMetrics(metrics: Metrics) {
+  const silence = metrics.gauge(
+    "aggregator_heartbeat_silence",
+    `Whether the leader sends no heartbeats (1), by reason: ${silences.join(", ")}`,
+    ["core", "reason"],
+  );
+  const age = metrics.gauge(
+    "aggregator_heartbeat_age_seconds",
+    "Seconds since the leader's last heartbeat; +Inf before the first",
+    ["core"],
+  );
+  const behind = metrics.gauge(
+    "aggregator_heartbeat_behind",
+    "PodProtectors that the last heartbeat names as not counted: for those the cell is silent",
+    ["core"],
+  );
+  return {
+    sent: metrics.counter("aggregator_heartbeat_total", "Heartbeats of the cell, by result: sent, or the error", [
+      "core",
+      "result",
+    ]),
+    coreResets: metrics.counter(
+      "aggregator_core_history_reset_total",
+      "Core cluster restores detected (resourceVersions went backwards) by a list of PodProtectors",
+      [],
+    ),
+    /** The UID of the worker cluster may not be read. */
+    clusterUnknown: metrics.counter(
+      "aggregator_cluster_unknown_total",
+      "Reads of the worker's namespace kube-system that were forbidden: two clusters of one cell are not told apart",
+      [],
+    ),
+    /** Undefined = heartbeats are sent, or this process does not lead. */
+    setSilence(core: string, present: Silence | undefined): void {
+      for (const reason of silences) silence.set({ core, reason }, reason === present ? 1 : 0);
+    },
+    /** To be called before each scrape. +Inf before the first beat. */
+    setAge: (core: string, ageMs: number): void => age.set({ core }, ageMs / 1000),
+    /** PodProtectors that the last beat named. */
+    setBehind: (core: string, count: number): void => behind.set({ core }, count),
+  };
 }

@@ -5,7 +5,9 @@
 import { hash } from "node:crypto";
 import { isCellID } from "./cell-id.ts";
 import { type IgnoredAnnotation } from "./ignored-annotation.ts";
+import { fieldsOf } from "./json.ts";
 import { type MicroTime, readMicroTime } from "./micro-time.ts";
+import { type V1Lease, type V1LeaseSpec, type V1ObjectMeta } from "./models.ts";
 
 const prefix = "podseidon.kubewharf.io";
 
@@ -91,34 +93,32 @@ const writtenByPeople: readonly (Omit<IgnoredAnnotation, "value"> & {
   },
 ];
 
-type Raw = Readonly<Record<string, unknown>> | undefined;
-
 /**
  * Reads a Lease from a list or an answer. Undefined when it is no heartbeat: without the label, or with a name that
  * does not belong to its cell (a person may have copied one). A wrong value of an annotation counts as absent.
  */
 export function readCellLease(value: unknown): CellLease | undefined {
-  const { metadata, spec } = recordOf(value) ?? {};
-  const meta = recordOf(metadata);
+  const { metadata, spec } = fieldsOf<V1Lease>(value);
+  const meta = fieldsOf<V1ObjectMeta>(metadata);
   const name = textOf(meta, "name");
   const resourceVersion = textOf(meta, "resourceVersion");
   if (name === undefined || resourceVersion === undefined) return undefined;
-  const labels = recordOf(meta?.["labels"]);
+  const labels = fieldsOf(meta.labels);
   const kind = textOf(labels, cellLeaseLabels.heartbeat);
   const cellID = textOf(labels, cellLeaseLabels.cell);
   if (kind === "observer" ? name !== observerLeaseName : kind !== "cell") return undefined;
   if (kind === "cell" && (cellID === undefined || !isCellID(cellID) || cellLeaseName(cellID) !== name))
     return undefined;
-  const annotations = recordOf(meta?.["annotations"]);
-  const fields = recordOf(spec);
-  const duration = fields?.["leaseDurationSeconds"];
+  const annotations = fieldsOf(meta.annotations);
+  const fields = fieldsOf<V1LeaseSpec>(spec);
+  const duration = fields.leaseDurationSeconds;
   const time = (key: string): MicroTime | undefined => readMicroTime(textOf(annotations, key) ?? "");
   return {
     name,
     uid: textOf(meta, "uid") ?? "",
     resourceVersion,
     cellID: kind === "cell" ? cellID : undefined,
-    beat: JSON.stringify([fields?.["holderIdentity"], fields?.["renewTime"], fields?.["leaseTransitions"]]),
+    beat: JSON.stringify([fields.holderIdentity, fields.renewTime, fields.leaseTransitions]),
     holderIdentity: textOf(fields, "holderIdentity") ?? "",
     renewedAt: readMicroTime(textOf(fields, "renewTime") ?? ""),
     productVersion: textOf(annotations, cellLeaseAnnotations.productVersion),
@@ -137,11 +137,7 @@ export function readCellLease(value: unknown): CellLease | undefined {
   };
 }
 
-function recordOf(value: unknown): Raw {
-  return typeof value === "object" && value !== null ? (value as Raw) : undefined;
-}
-
-function textOf(record: Raw, key: string): string | undefined {
-  const value = record?.[key];
+function textOf<Key extends string>(fields: { readonly [K in Key]?: unknown }, key: Key): string | undefined {
+  const value = fields[key];
   return typeof value === "string" ? value : undefined;
 }

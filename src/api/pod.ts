@@ -3,12 +3,19 @@
  * can share label sets through `intern`.
  */
 import { type ObjectKey, objectKey } from "./object-key.ts";
-import { type EpochMicros } from "../util/clock.ts";
-import { type ReadEventTime, readManagedFieldsTime } from "./event-time.ts";
-import { asList, asObject, type Json } from "./json.ts";
+import { type EpochMicros, laterOf } from "../util/clock.ts";
+import { asList, asObject, fieldsOf } from "./json.ts";
+import {
+  type Unchecked,
+  type V1ObjectMeta,
+  type V1Pod,
+  type V1PodCondition,
+  type V1PodStatus,
+  type V1OwnerReference,
+} from "./models.ts";
 import { parseTime } from "./micro-time.ts";
 import { parseResourceVersion, type ResourceVersion } from "./resource-version.ts";
-import { type ReadWorkloadKind } from "./workload-kind.ts";
+import { annotations } from "./v1alpha1/names.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -52,18 +59,16 @@ export function readPodRecord(
   readEventTime: ReadEventTime = readManagedFieldsTime,
   readKind: ReadWorkloadKind = () => undefined,
 ): PodRecord | undefined {
-  const metadata = asObject(asObject(raw)?.["metadata"]);
-  const name = metadata?.["name"];
-  const namespace = metadata?.["namespace"];
-  const uid = metadata?.["uid"];
-  const resourceVersion = parseResourceVersion(metadata?.["resourceVersion"]);
-  if (metadata === undefined || resourceVersion === undefined) return undefined;
+  const pod = fieldsOf<V1Pod>(raw);
+  const metadata = fieldsOf<V1ObjectMeta>(pod.metadata);
+  const { name, namespace, uid, deletionTimestamp } = metadata;
+  const resourceVersion = parseResourceVersion(metadata.resourceVersion);
+  if (resourceVersion === undefined) return undefined;
   if (typeof name !== "string" || typeof namespace !== "string" || typeof uid !== "string") return undefined;
   if (name === "" || namespace === "" || uid === "") return undefined;
 
-  const status = asObject(asObject(raw)?.["status"]);
-  const phase = status?.["phase"];
-  const deletion = metadata["deletionTimestamp"];
+  const status = asObject<V1PodStatus>(pod.status);
+  const phase = status?.phase;
   const conditions = readConditions(status);
   return {
     key: objectKey(namespace, name),
@@ -71,8 +76,8 @@ export function readPodRecord(
     name,
     uid,
     resourceVersion,
-    labels: intern(readStringMap(metadata["labels"])),
-    isTerminating: typeof deletion === "string" || deletion instanceof Date,
+    labels: intern(readStringMap(metadata.labels)),
+    isTerminating: typeof deletionTimestamp === "string" || deletionTimestamp instanceof Date,
     isTerminal: phase === "Failed" || phase === "Succeeded",
     isScheduled: conditions.isScheduled,
     isInitialized: conditions.isInitialized,
@@ -86,12 +91,12 @@ export function readPodRecord(
 
 /** The annotations of a raw object; empty when there are none. */
 export function readAnnotations(raw: unknown): Labels {
-  return readStringMap(asObject(asObject(raw)?.["metadata"])?.["annotations"]);
+  return readStringMap(fieldsOf<V1ObjectMeta>(fieldsOf<V1Pod>(raw).metadata).annotations);
 }
 
 /** The labels of a raw object; empty when there are none. */
 export function readLabels(raw: unknown): Labels {
-  return readStringMap(asObject(asObject(raw)?.["metadata"])?.["labels"]);
+  return readStringMap(fieldsOf<V1ObjectMeta>(fieldsOf<V1Pod>(raw).metadata).labels);
 }
 
 function readStringMap(value: unknown): Labels {
@@ -107,21 +112,106 @@ function readStringMap(value: unknown): Labels {
 }
 
 function readConditions(
-  status: Json | undefined,
+  status: Unchecked<V1PodStatus> | undefined,
 ): Pick<PodRecord, "isScheduled" | "isInitialized" | "isReady" | "readySince"> {
   let isScheduled = false;
   let isInitialized = false;
   let isReady = false;
   let readySince: EpochMicros | undefined;
-  for (const item of asList(status?.["conditions"])) {
-    const condition = asObject(item);
-    if (condition?.["status"] !== "True") continue;
-    if (condition["type"] === "PodScheduled") isScheduled = true;
-    else if (condition["type"] === "Initialized") isInitialized = true;
-    else if (condition["type"] === "Ready") {
+  for (const item of asList(status?.conditions)) {
+    const { type, status: is, lastTransitionTime } = fieldsOf<V1PodCondition>(item);
+    if (is !== "True") continue;
+    if (type === "PodScheduled") isScheduled = true;
+    else if (type === "Initialized") isInitialized = true;
+    else if (type === "Ready") {
       isReady = true;
-      readySince = parseTime(condition["lastTransitionTime"]);
+      readySince = parseTime(lastTransitionTime);
     }
   }
   return { isScheduled, isInitialized, isReady, readySince };
+}
+
+/**
+ * The moment that an event of a pod proves: the pod was written then, so a watch that delivers the event has advanced
+ * at least that far. Each reader trusts other fields; accounting/settle/sync-time.ts says which algorithm uses which.
+ * Times are texts (JSON) or Dates (protobuf). Reads `metadata` and `status` of a pod; undefined when they prove no
+ * time. Never throws.
+ */
+export type ReadEventTime = (
+  metadata: Unchecked<V1ObjectMeta>,
+  status: Unchecked<V1PodStatus> | undefined,
+) => EpochMicros | undefined;
+
+/** The newest of creation, request of the deletion, touch of the update-trigger, and managedFields times. */
+export const readManagedFieldsTime: ReadEventTime = (metadata) => {
+  let newest = readOwnTime(metadata);
+  for (const entry of asList(metadata.managedFields)) newest = laterOf(newest, parseTime(fieldsOf(entry)["time"]));
+  return newest;
+};
+
+/**
+ * The newest of creation, request of the deletion, touch of the update-trigger, and transitions and probes of
+ * conditions.
+ */
+export const readStatusTime: ReadEventTime = (metadata, status) => {
+  let newest = readOwnTime(metadata);
+  for (const item of asList(status?.conditions)) {
+    const { lastTransitionTime, lastProbeTime } = fieldsOf<V1PodCondition>(item);
+    newest = laterOf(laterOf(newest, parseTime(lastTransitionTime)), parseTime(lastProbeTime));
+  }
+  return newest;
+};
+
+/**
+ * Only the annotation `key`: RFC 3339 with at most nine fractional digits, cut to microseconds. Other values are
+ * ignored.
+ */
+export function annotationTimeReader(key: string): ReadEventTime {
+  return (metadata) => parseTime(fieldsOf(metadata.annotations)[key]);
+}
+
+function readOwnTime(metadata: Unchecked<V1ObjectMeta>): EpochMicros | undefined {
+  const created = parseTime(metadata.creationTimestamp);
+  const touched = parseTime(fieldsOf(metadata.annotations)[annotations.updateTriggerTime]);
+  const newest = laterOf(created, touched);
+  // deletionTimestamp is the time of the request plus the grace period, so it is in the future.
+  const deletion = parseTime(metadata.deletionTimestamp);
+  const graceSeconds = metadata.deletionGracePeriodSeconds;
+  if (deletion === undefined || typeof graceSeconds !== "number") return newest;
+  return laterOf(newest, (deletion - graceSeconds * 1_000_000) as EpochMicros);
+}
+
+/**
+ * The kind of workload that a pod belongs to, as people know it: of its controller, or of that one's controller where a
+ * label tells. Of a pod that nobody controls.
+ */
+export const noWorkload = "Pod";
+/** In place of a kind that cannot be one. */
+export const otherWorkload = "other";
+
+/** Reads it from the metadata of a pod; undefined = it is not wanted. */
+export type ReadWorkloadKind = (metadata: Unchecked<V1ObjectMeta>) => string | undefined;
+
+/** A kind is the name of a type: anybody who makes pods may write anything there. */
+const kindPattern = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
+
+/**
+ * By the labels that the controllers of Deployments and of Argo Rollouts set on their ReplicaSets and pods: a pod
+ * itself names its ReplicaSet only.
+ */
+const ownersOfReplicaSets = [
+  ["pod-template-hash", "Deployment"],
+  ["rollouts-pod-template-hash", "Rollout"],
+] as const;
+
+/** Never throws, whatever the metadata holds. */
+export function readWorkloadKind(metadata: Unchecked<V1ObjectMeta>): string {
+  const owners = asList(metadata.ownerReferences).map((owner) => fieldsOf<V1OwnerReference>(owner));
+  const controller = owners.find((owner) => owner.controller === true);
+  if (controller === undefined) return noWorkload;
+  const { kind } = controller;
+  if (typeof kind !== "string" || !kindPattern.test(kind)) return otherWorkload;
+  if (kind !== "ReplicaSet") return kind;
+  const labels = fieldsOf(metadata.labels);
+  return ownersOfReplicaSets.find(([label]) => Object.hasOwn(labels, label))?.[1] ?? kind;
 }

@@ -6,7 +6,7 @@
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { isKubeError, type KubeClient } from "../kube/kube-client.ts";
 import { type Clock, sleep } from "../util/clock.ts";
-import { messageOf } from "../util/error-message.ts";
+import { messageOf } from "../util/printable.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Gauge, type Metrics } from "../util/metrics.ts";
 import { asList, fieldsOf } from "../api/json.ts";

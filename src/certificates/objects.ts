@@ -3,6 +3,7 @@
  * manifests and only filled here, so that no account needs the right to create Secrets.
  */
 import { asObject, fieldsOf } from "../api/json.ts";
+import { type V1ObjectMeta, type V1Secret } from "../api/models.ts";
 import { type KubeClient, type Resource, resourcePath } from "../kube/kube-client.ts";
 
 const secrets: Resource = { group: "", version: "v1", resource: "secrets" };
@@ -51,8 +52,8 @@ export async function readData(place: Place, object: StoredObject, signal?: Abor
     onServerTime: (time) => void (serverTimeMs = time / 1_000),
     ...(signal && { signal }),
   });
-  const { metadata, data } = fieldsOf(answer);
-  const { resourceVersion } = fieldsOf(metadata);
+  const { metadata, data } = fieldsOf<V1Secret>(answer);
+  const { resourceVersion } = fieldsOf<V1ObjectMeta>(metadata);
   const texts = Object.entries(asObject(data) ?? {}).flatMap(([key, value]): (readonly [string, string])[] => {
     if (typeof value !== "string") return [];
     return [[key, object.kind === "Secret" ? Buffer.from(value, "base64").toString() : value]];

@@ -23,12 +23,12 @@ export interface ServerNames {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** Ten years. Go's TLS, which the API server uses, sets no limit of its own for private authorities. */
-export const daysMax = 3650;
+const daysMax = 3650;
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const clientName = /^[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
 
 /** Whether it is one label of a DNS name, such as the name of a Service. */
-export const isDnsLabel = (text: string): boolean => dnsLabel.test(text);
+const isDnsLabel = (text: string): boolean => dnsLabel.test(text);
 
 /** Throws a CertificateRequestError unless it is a DNS name in lower case, perhaps with `*.` in front. */
 export function checkDnsName(name: string): void {

@@ -95,11 +95,6 @@ export function valueOf(options: CommandOptions, name: string): string | undefin
   return options.get(name)?.at(-1);
 }
 
-/** Whether a switch was given. */
-export function isGiven(options: CommandOptions, name: string): boolean {
-  return options.has(name);
-}
-
 /** Wrong usage, in one line. */
 export function wrongUsage(problem: string): CommandEnd {
   return { exitCode: 2, problem };

@@ -26,22 +26,22 @@ import { parseOptions } from "./options.ts";
 export async function dispatch(
   commands: readonly Command[],
   argv: readonly string[],
-  surroundings: CommandSurroundings,
+  questions: CommandSurroundings,
 ): Promise<CommandEnd> {
-  const cli = createCli(commands, surroundings.program);
+  const cli = createCli(commands, questions.program);
   const [name = "", ...rest] = argv;
   const context: CommandContext = {
-    ...surroundings,
-    complain: (line) => surroundings.complain(harmless(line)),
+    ...questions,
+    complain: (line) => questions.complain(harmless(line)),
     commands,
     printHelp(of) {
-      const found = of === undefined ? cli.globalCommand : findCommand(cli, of, surroundings);
-      if (of !== undefined) surroundings.write(`${found.description}.\n\n`);
+      const found = of === undefined ? cli.globalCommand : findCommand(cli, of, questions);
+      if (of !== undefined) questions.write(`${found.description}.\n\n`);
       found.outputHelp();
     },
   };
   try {
-    findCommand(cli, name, surroundings);
+    findCommand(cli, name, questions);
     const command = commandOf(commands, name);
     const parsed = parseOptions(command.options ?? [], rest);
     if (parsed instanceof Problem) return usageEnd(`${name}: ${parsed.message}`);

@@ -58,6 +58,6 @@ const commands: readonly Command[] = [
 ];
 
 /** Runs the command that `argv[0]` names; see dispatch. */
-export function runCommand(argv: readonly string[], surroundings: CommandSurroundings): Promise<CommandEnd> {
-  return dispatch(commands, argv, surroundings);
+export function runCommand(argv: readonly string[], questions: CommandSurroundings): Promise<CommandEnd> {
+  return dispatch(commands, argv, questions);
 }

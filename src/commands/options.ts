@@ -1,6 +1,6 @@
 /**
  * Reads the options of a command from its arguments. node:util's parseArgs only splits them, so that values are taken
- * exactly as they were written: cac would make numbers of some.
+ * exactly as they were written: cac would make numbers of some (docs/dependencies.md#cac-and-the-options-of-commands).
  */
 import { parseArgs } from "node:util";
 import { Problem, unknownName } from "../config/reading/problem.ts";

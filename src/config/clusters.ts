@@ -1,6 +1,7 @@
-/** How clusters are connected: what the flags of a client become, and which cores there are. */
+/** How clusters are connected: what the flags of a client become, which cores there are, who calls for which cell. */
 import { unprefixed } from "./flag.ts";
 import { type FlagValues } from "./flag-table.ts";
+import { readClientCell } from "./types/address.ts";
 
 /** How to connect to a cluster: the values of `--core-kube-*`, `--worker-kube-*` and the like. "" = not given. */
 export interface ClusterConfig {
@@ -97,4 +98,10 @@ function clientConfig(values: ClientValues) {
     burst: values.burst,
     userAgent: values["user-agent"],
   };
+}
+
+/** The cells that each client may speak for, by name; empty = clients are not bound to cells. */
+export function clientCells(values: FlagValues): ReadonlyMap<string, ReadonlySet<string>> {
+  const byName = Map.groupBy(values["webhook-client-cells"].map(readClientCell), ({ name }) => name);
+  return new Map(Array.from(byName, ([name, of]) => [name, new Set(of.map(({ cell }) => cell))]));
 }

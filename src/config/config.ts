@@ -7,9 +7,9 @@ import type { LabelSelector } from "../api/v1alpha1/pod-protector.ts";
 import type { HealthCriterion } from "../accounting/count/health-criterion.ts";
 import type { HistoryConfig } from "../accounting/history/history-config.ts";
 import type { SyncTimeAlgorithm } from "../accounting/settle/sync-time.ts";
-import { aggregatorLeaseName } from "./aggregator-lease-name.ts";
-import { clientCells } from "./client-rules.ts";
+import { aggregatorLeaseName, type ElectorConfig } from "./election.ts";
 import {
+  clientCells,
   coresOf,
   generatorCore,
   watchedClusterConfig,
@@ -49,19 +49,6 @@ export interface QueueConfig {
   readonly backoffMaxMs: number;
   /** Longest delay after a write conflict (409). */
   readonly backoffConflictMs: number;
-}
-
-export interface ElectorConfig {
-  /** False = no Lease: this process always leads. */
-  readonly enable: boolean;
-  readonly namespace: string;
-  readonly name: string;
-  /** How long other candidates wait before they take over a Lease that is not renewed. */
-  readonly leaseDurationMs: number;
-  /** How long a leader that cannot renew continues. */
-  readonly renewDeadlineMs: number;
-  /** Pause between attempts. */
-  readonly retryPeriodMs: number;
 }
 
 /** Which clients an HTTPS listener serves. */

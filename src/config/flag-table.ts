@@ -4,8 +4,7 @@
  */
 import { type Flag, type Role, type ValuesOf } from "./flag.ts";
 import { aggregatorFlags } from "./flags/aggregator.ts";
-import { cellFlags } from "./flags/cells.ts";
-import { coreFlags } from "./flags/cores.ts";
+import { cellFlags, coreFlags } from "./flags/clusters.ts";
 import { generatorFlags } from "./flags/generator.ts";
 import { ignoredFlags } from "./flags/ignored.ts";
 import { sharedFlags } from "./flags/shared.ts";

@@ -16,6 +16,8 @@ export function isRole(word: string): word is Role {
 export interface FlagSpec<T> {
   readonly type: ValueType<T>;
   readonly default: T;
+  /** The default where another flag of the table has a value that changes it; undefined = it does not. */
+  readonly defaultBy?: { readonly flag: string; readonly value: (other: unknown) => T | undefined };
   /** One or more short sentences, units included; the default is added where it is printed. */
   readonly help: string;
   /** The value may contain a password inside a URL; it is masked wherever values are shown. */
@@ -75,7 +77,7 @@ export function flag<T>(
   type: ValueType<T>,
   defaultValue: NoInfer<T>,
   help: string,
-  options: Pick<FlagSpec<T>, "isRare" | "mayHoldPassword"> = {},
+  options: Pick<FlagSpec<T>, "defaultBy" | "isRare" | "mayHoldPassword"> = {},
 ): FlagSpec<T> {
   return { type, default: defaultValue, help, ...options };
 }

@@ -3,17 +3,15 @@
  * combination as a whole. Pure except for the injected `readFile`. All mistakes are told at once, each in one line; the
  * caller prints them and exits with 2.
  */
-import { isLoopback } from "./types/address.ts";
 import { type Action, type Arguments, parseArguments } from "./reading/argv.ts";
 import { combinationProblems } from "./rules/combinations.ts";
 import { buildConfig, type Config } from "./config.ts";
-import { printConfig, type Effective, type Setting } from "./pages/effective.ts";
+import { printConfig, type Effective, type Setting, configSchema } from "./pages/effective.ts";
 import { environmentName, readEnvironment } from "./reading/environment.ts";
 import { readConfigFile, type ReadFile } from "./reading/file.ts";
 import { type Role } from "./flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName, type FlagValues } from "./flag-table.ts";
 import { invalidValue, Problem, type SourceInputs } from "./reading/problem.ts";
-import { configSchema } from "./pages/schema.ts";
 import { quote, type FlagInput } from "./types/value-type.ts";
 import { assertNever } from "../util/assert.ts";
 
@@ -125,15 +123,13 @@ function resolve(sources: readonly Source[]): { settings: Map<FlagName, Setting>
       else problems.push(invalidValue(source.place(name), input, type, parsed));
     }
   }
-  closeOpenHttp(settings);
+  for (const name of flagNames) {
+    const by = flags[name].defaultBy;
+    if (by === undefined || settings.get(name)?.origin !== "default") continue;
+    const value = by.value(settings.get(by.flag as FlagName)?.value);
+    if (value !== undefined) settings.set(name, { value, origin: "default" });
+  }
   return { settings, problems: [...sources.flatMap((source) => source.problems), ...problems] };
-}
-
-/** Plain HTTP answers everybody who reaches it: beyond loopback only where it is asked for. */
-function closeOpenHttp(settings: Map<FlagName, Setting>): void {
-  const isGiven = settings.get("webhook-enable")?.origin !== "default";
-  const address = String(settings.get("webhook-bind-addr")?.value);
-  if (!isGiven && !isLoopback(address)) settings.set("webhook-enable", { value: false, origin: "default" });
 }
 
 /**

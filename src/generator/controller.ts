@@ -4,11 +4,11 @@
  * its PodProtector dangling: that is the disaster that the product exists for (docs/generator.md#lifecycle).
  *
  * Everything goes by the key of the PodProtector, which is unique among the sources of all kinds. The caches are always
- * warm; only the leader's queue runs. Cells are the business of cell-controller.ts.
+ * warm; only the leader's queue runs. facts.ts gathers what is known, decide.ts says what is to be done, and it is
+ * carried out here. Cells are the business of cell-controller.ts.
  */
 import { type ObjectKey } from "../api/object-key.ts";
 import { type FoundConditions } from "../api/v1alpha1/conditions.ts";
-import { finalizer } from "../api/v1alpha1/names.ts";
 import { neverHadFloor } from "../api/v1alpha1/pod-protector.ts";
 import { type Config } from "../config/config.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
@@ -16,30 +16,29 @@ import { type Informer, type InformerEvent } from "../kube/informer.ts";
 import { errorLabel, type KubeClient, KubeError } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type SourceKind, type SourceRecord, type SourceRef } from "../sources/source.ts";
+import { assertNever } from "../util/assert.ts";
 import { type Clock } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import { type Rng } from "../util/rng.ts";
 import { type Outcome } from "../work-queue/index.ts";
+import { type Action, decide, isAboutToGo, isDone, type Known } from "./decide.ts";
+import { Facts } from "./facts.ts";
 import { DanglingProtectors } from "./protectors/dangling-protectors.ts";
-import { driftPatch } from "./protectors/drift.ts";
-import { sourceConditionsOf } from "./conditions/floor-conditions.ts";
+import { sourceConditionsOf } from "./conditions/source-conditions.ts";
 import type { GeneratorAction, GeneratorMetrics, GeneratorSizes, GeneratorTroubles } from "./metrics/metrics.ts";
-import { askedBefore, askedNow } from "./mass-changes/asking.ts";
 import { type HeldChanges } from "./mass-changes/held-changes.ts";
 import { type NamespaceModes } from "./sources/namespace-modes.ts";
 import { type Later, PacedQueue, type Work } from "./paced-queue.ts";
-import { PresentSources } from "./protectors/present-sources.ts";
 import { ProtectorCrd } from "./protectors/protector-crd.ts";
 import { ProtectorLifecycle } from "./protectors/protector-lifecycle.ts";
 import { Recreation } from "./protectors/recreation.ts";
 import { ReleaseList } from "./protectors/releases.ts";
 import { type SourceCaches } from "./sources/source-caches.ts";
-import { needsNoFinalizer } from "./sources/source-choice.ts";
+import { WantedProtectors } from "./sources/source-choice.ts";
 import { recordUnprotectable } from "./sources/source-events.ts";
-import { inLogs, isGeneratedFor, protectorKeyOf, type WantedProtector } from "./sources/source-plan.ts";
+import { inLogs, protectorKeyOf, type WantedProtector } from "./sources/source-plan.ts";
 import { foreignReason, type SourceCounts, SourceStates } from "./metrics/source-states.ts";
 import { isFinished, isReleased, type Vanished, VanishedProtectors } from "./protectors/vanished-protectors.ts";
-import { WantedProtectors } from "./protectors/wanted-protectors.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
 export type GeneratorSettings = Pick<
@@ -78,7 +77,7 @@ export class Generator {
   readonly #vanished: VanishedProtectors;
   readonly #crd: ProtectorCrd;
   readonly #recreation: Recreation;
-  readonly #present: PresentSources;
+  readonly #facts: Facts;
   /** Sources, each with its PodProtector. */
   readonly #queue: PacedQueue;
   readonly #wanted: WantedProtectors;
@@ -116,15 +115,20 @@ export class Generator {
       logger,
       onDue: (due) => this.#addAll(due),
     });
-    const isWanted = (source: SourceRecord): boolean => this.#wanted.of(source, undefined) !== undefined;
-    const [vanished, lifecycle] = [this.#vanished, this.#lifecycle];
-    this.#present = new PresentSources({ sources: deps.sources, vanished, lifecycle, isWanted });
+    this.#facts = new Facts({
+      ...deps,
+      wanted: this.#wanted,
+      vanished: this.#vanished,
+      dangling: this.#dangling,
+      releases: this.#releases,
+      lifecycle: this.#lifecycle,
+    });
     this.#queue = new PacedQueue({
       config: config.queue,
       clock,
       rng,
       onReconcile: this.#observe.bind(this),
-      due: (key) => this.#dueReconciliation(key),
+      due: (key) => this.#due(key),
       onFailed: this.#failed.bind(this),
     });
     deps.sources.subscribe(() => ({ onEvent: ({ object }) => this.#queue.add(protectorKeyOf(object)) }));
@@ -232,113 +236,91 @@ export class Generator {
     for (const { uid, key } of this.#deps.protectors.values()) if (this.#releases.isListed(uid)) this.#queue.add(key);
   }
 
-  /** The source of this PodProtector, by what is known of either; undefined for other kinds and hand-made ones. */
-  #refOf(key: ObjectKey): SourceRef | undefined {
-    const { sources, protectors } = this.#deps;
-    const stored = protectors.get(key);
-    const generatedFor = stored && sources.refOf(stored.protector);
-    return sources.get(key) ?? generatedFor ?? this.#vanished.get(key)?.source;
-  }
-
-  #dueReconciliation(key: ObjectKey): Work | Later | undefined {
-    const { sources, protectors, changes } = this.#deps;
-    const ref = this.#refOf(key);
+  /** What is left to be done, as far as the caches know. They only say where to look. */
+  #due(key: ObjectKey): Work | Later | undefined {
+    const { changes } = this.#deps;
+    const ref = this.#facts.refOf(key);
     if (ref === undefined) {
       this.#states.forget(key);
       changes.gone(key);
       return undefined;
     }
-    const stored = protectors.get(key);
-    const vanished = stored === undefined ? this.#vanished.get(key) : undefined;
-    const work: Work = (signal) => this.#reconcile(ref, signal);
-    // Whether the source is there is not known. What has vanished is made again in any case.
-    if (!sources.isKnown(ref.kind)) return vanished && work;
-    const source = sources.get(key);
-    const existing = stored !== undefined && isGeneratedFor(stored.protector, ref) ? stored : undefined;
-    const wanted = source && this.#wanted.of(source, existing ?? vanished?.stored);
-    if (source !== undefined && existing !== undefined) this.#dangling.forget(key);
-    if (source === undefined || wanted === undefined) this.#states.forget(key);
-    else if (existing !== undefined) this.#states.has(key, source.spec.floorBy(this.#config).kind);
-    // Without a protector, a terminating source that we do not hold is about to be gone.
-    else if (source.isTerminating && !source.finalizers.includes(finalizer)) this.#states.forget(key);
-    else this.#states.lacks(key, stored === undefined ? undefined : foreignReason);
-    if (vanished !== undefined) return work;
-    if (source === undefined || existing === undefined) {
-      changes.gone(key);
-      return this.#isUpToDate(source, existing, wanted) ? undefined : work;
-    }
-    const judged = wanted === undefined && this.#isReleasing(existing) ? undefined : existing;
-    const asked = askedBefore(changes, key, { stored: judged, source, wanted });
-    if (asked === "held") return undefined;
-    if ("waitMs" in asked) return asked;
-    if (!this.#isUpToDate(source, existing, asked.kept ?? wanted)) return work;
-    if (asked.kept === wanted) changes.settled(key, source, existing.protector);
+    const known = this.#facts.cached(key, ref);
+    this.#note(key, known);
+    let action = decide(known);
+    // What has vanished is looked at in any case.
+    if (action.kind === "judge" && known.lost === undefined)
+      action = decide({ ...known, verdict: changes.resting(key, action.request.to) });
+    if (action.kind === "wait") return action;
+    if (!isDone(action, known)) return (signal) => this.#reconcile(key, ref, signal);
+    if (action.kind === "keep" && action.wanted === known.wanted)
+      changes.settled(key, action.source, action.held.stored.protector);
+    if (action.kind === "release" && action.source !== undefined && action.stored !== undefined)
+      changes.settled(key, action.source, action.stored.protector);
     return undefined;
   }
 
-  #isUpToDate(
-    source: SourceRecord | undefined,
-    existing: StoredProtector | undefined,
-    wanted: WantedProtector | undefined,
-  ): boolean {
-    const isGone = existing === undefined || isFinished(existing);
-    const isListed = existing !== undefined && this.#releases.isListed(existing.uid);
-    if (source === undefined)
-      return isGone || (this.#dangling.has(existing.key) && !isReleased(existing.protector) && !isListed);
-    const isGuarded = source.finalizers.includes(finalizer);
-    if (wanted === undefined) return isGone && !isGuarded;
-    if (existing === undefined) return source.isTerminating && !isGuarded;
-    if (isListed) return false;
-    return (isGuarded || needsNoFinalizer(source)) && driftPatch(existing.protector, wanted) === undefined;
+  /** How the source fares, for gauges and for those who remember it. */
+  #note(key: ObjectKey, { source, holder, wanted, lost }: Known): void {
+    if (source === "unknown") return;
+    const hasProtector = holder.kind === "ours";
+    if (source !== "gone" && hasProtector) this.#dangling.forget(key);
+    if (source === "gone" || wanted === undefined) this.#states.forget(key);
+    else if (hasProtector) this.#states.has(key, source.spec.floorBy(this.#config).kind);
+    else if (isAboutToGo(source)) this.#states.forget(key);
+    else this.#states.lacks(key, holder.kind === "foreign" ? foreignReason : undefined);
+    if (lost === undefined && (source === "gone" || !hasProtector)) this.#deps.changes.gone(key);
   }
 
   /**
-   * Brings about what the source wants by its present state. The caches only say where to look. Each may lag behind a
-   * protector just made, a source that was recreated, or what another generator has done. The protector is read first:
-   * if anybody changes it after the source was read, the writes decided here fail, since they hold for its version.
+   * Brings about what the source wants by its present state. The caches may lag behind a protector just made, a source
+   * that was recreated, or what another generator has done.
    */
-  async #reconcile(ref: SourceRef, signal: AbortSignal): Promise<Later | void> {
-    const { namespace, kind } = ref;
-    const { sources } = this.#deps;
-    const key = protectorKeyOf(ref);
-    const holder = await this.#lifecycle.nameHolder(ref, signal);
-    const stored = holder.kind === "ours" ? holder.stored : undefined;
-    const source = await this.#present.read(ref, holder.kind === "none", signal);
-    const vanished = stored === undefined ? this.#vanished.get(key) : undefined;
-    if (source === undefined) {
-      if (vanished !== undefined && holder.kind === "none") return this.#recreation.recreate(vanished, signal);
-      // While the cache has it, it is not gone: its resource may have ceased to be served just now.
-      if (stored === undefined || !sources.isKnown(kind) || sources.get(key) !== undefined) return;
-      if (isReleased(stored.protector)) await this.#release(stored, ref, "by hand", signal);
-      else if (this.#mayKeep(stored)) this.#dangling.report(stored, kind);
-      return;
-    }
-    const lost = holder.kind === "none" ? this.#vanished.absent(key) : vanished;
-    const known = stored ?? lost?.stored;
-    const wish = this.#wanted.of(source, known);
-    // A release that has begun goes on. One that is to be kept after all has its floor as before.
-    const hasPassed = wish === undefined && known !== undefined && this.#isReleasing(known);
-    const asked = { stored: hasPassed ? undefined : known, source, wanted: wish };
-    const verdict = await askedNow(this.#deps.changes, key, asked, signal);
-    if (verdict.kind === "later") return verdict;
-    const wanted = verdict.kept;
-    if (wanted === undefined) {
-      if (verdict.kind === "held")
-        return lost !== undefined && holder.kind === "none" ? this.#recreation.recreate(lost, signal) : undefined;
-      const cause = verdict.cause || `${source.isTerminating ? "deleted" : "not selected"} in ${namespace}`;
-      if (stored !== undefined && !(await this.#release(stored, ref, cause, signal))) return;
-      if (lost !== undefined && !this.#letGo(lost, cause)) return;
-      await this.#lifecycle.removeSourceFinalizer(source, signal);
-    } else if (holder.kind === "foreign") {
-      await this.#leaveUnprotected(source, wanted, signal);
-    } else if (await this.#lifecycle.guard(source, known !== undefined, signal)) {
-      const floorBefore = verdict.kind === "pass" ? verdict.floorBefore : undefined;
-      if (holder.kind === "ours") {
-        if (this.#mayKeep(holder.stored)) await this.#lifecycle.sync(holder, wanted, signal, floorBefore);
-      } else if ((await this.#recreation.create(wanted, lost, signal)) === "foreign") {
+  async #reconcile(key: ObjectKey, ref: SourceRef, signal: AbortSignal): Promise<Later | void> {
+    const known = await this.#facts.read(key, ref, signal);
+    const action = decide(known);
+    if (action.kind !== "judge") return await this.#carryOut(action, ref, signal);
+    const verdict = await this.#deps.changes.judge(key, action.request, signal);
+    return await this.#carryOut(decide({ ...known, verdict }), ref, signal);
+  }
+
+  async #carryOut(action: Action, ref: SourceRef, signal: AbortSignal): Promise<Later | void> {
+    switch (action.kind) {
+      case "leave":
+      case "judge":
+        return;
+      case "wait":
+        return action;
+      case "recreate":
+        return await this.#recreation.recreate(action.lost, signal);
+      case "dangle":
+        if (this.#mayKeep(action.stored)) this.#dangling.report(action.stored, ref.kind);
+        return;
+      case "release": {
+        const { stored, lost, source, cause } = action;
+        if (stored !== undefined && !(await this.#release(stored, ref, cause, signal))) return;
+        if (lost !== undefined && !this.#letGo(lost, cause)) return;
+        if (source !== undefined) await this.#lifecycle.removeSourceFinalizer(source, signal);
+        return;
+      }
+      case "yield":
+        return await this.#leaveUnprotected(action.source, action.wanted, signal);
+      case "create": {
+        const { source, wanted, lost } = action;
+        if (!(await this.#lifecycle.guard(source, lost !== undefined, signal))) return;
+        if ((await this.#recreation.create(wanted, lost, signal)) !== "foreign") return;
         const guarded = await this.#lifecycle.readSource(ref, signal);
         if (guarded !== undefined) await this.#leaveUnprotected(guarded, wanted, signal);
+        return;
       }
+      case "keep": {
+        const { source, held, wanted, floorBefore } = action;
+        if (!(await this.#lifecycle.guard(source, true, signal))) return;
+        if (this.#mayKeep(held.stored)) await this.#lifecycle.sync(held, wanted, signal, floorBefore);
+        return;
+      }
+      default:
+        assertNever(action);
     }
   }
 
@@ -359,12 +341,9 @@ export class Generator {
 
   /** False: it is in the list of releases, and has to leave that before it is kept. */
   #mayKeep(stored: StoredProtector): boolean {
-    return !this.#isReleasing(stored) || this.#releases.mayKeep(stored.uid, stored.key);
-  }
-
-  /** Whether its release has begun, or a person asks for it. */
-  #isReleasing({ protector, uid }: StoredProtector): boolean {
-    return isReleased(protector) || this.#releases.isListed(uid);
+    const { protector, uid, key } = stored;
+    if (!isReleased(protector) && !this.#releases.isListed(uid)) return true;
+    return this.#releases.mayKeep(uid, key);
   }
 
   /** Somebody else's PodProtector has the name: it stays as it is, and the source is not held for nothing. */
@@ -380,7 +359,7 @@ export class Generator {
   /** A source that lacks its PodProtector must not be unprotected in silence. */
   #failed(key: ObjectKey, err: unknown): void {
     const { sources, logger, events } = this.#deps;
-    const ref = this.#refOf(key);
+    const ref = this.#facts.refOf(key);
     const fields = ref === undefined ? { podProtector: key } : inLogs(ref);
     logger.error(`Cannot reconcile a ${ref?.kind.kind ?? "source"}, retrying`, { ...fields, err });
     const source = sources.get(key);

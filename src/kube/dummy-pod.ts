@@ -2,6 +2,7 @@
  * The dummy pod of a worker cluster, which is never scheduled: the update-trigger touches it
  * (docs/aggregator.md#update-trigger), and the gate probe asks what would become of its deletion.
  */
+import { type Sent, type V1Pod } from "../api/models.ts";
 import { formatMicroTime } from "../api/micro-time.ts";
 import { annotations } from "../api/v1alpha1/names.ts";
 import { type Config } from "../config/config.ts";
@@ -37,7 +38,7 @@ export async function createDummyPod(
       kind: "Pod",
       metadata: { name, namespace, labels, annotations: { ...touchOf(time), ...given } },
       spec: { schedulerName: scheduler, containers: [{ name: "main", image }] },
-    },
+    } satisfies Sent<V1Pod>,
     signal,
   });
 }

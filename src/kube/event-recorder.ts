@@ -3,6 +3,7 @@
  * counted and dropped. Events of one object and reason (and series) are one Event with a count.
  */
 import { hash } from "node:crypto";
+import { type CoreV1Event, type Unchecked } from "../api/models.ts";
 import { formatWholeSeconds } from "../api/micro-time.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
@@ -218,7 +219,7 @@ class Recorder implements EventRecorder {
         firstTimestamp: formatWholeSeconds(series.firstTime),
         count,
         ...changing,
-      },
+      } satisfies Unchecked<CoreV1Event>,
       timeoutMs,
       signal,
     });

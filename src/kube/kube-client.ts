@@ -12,6 +12,7 @@
  *   credentials), watch/ (lists, watches, barriers), leader-election/ (Leases), cell-leases/ (which cells are silent),
  *   protobuf/ (what a pod informer reads).
  */
+import { type Sent, type V1Status } from "../api/models.ts";
 import { type EpochMicros } from "../util/clock.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -97,15 +98,7 @@ export type KubeErrorKind =
   | "aborted"; // the caller's signal
 
 /** metav1.Status, as far as it is used. */
-export interface KubeStatus {
-  readonly code?: number;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly details?: {
-    readonly retryAfterSeconds?: number;
-    readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
-  };
-}
+export type KubeStatus = Sent<Pick<V1Status, "code" | "reason" | "message" | "details">>;
 
 export class KubeError extends Error {
   override readonly name = "KubeError";

@@ -1,12 +1,22 @@
 /**
  * The one place that reads a PodProtector live and compare-and-swaps its status, with one reading of a lost answer:
- * it is unknown whether the write was stored. No function here retries.
+ * it is unknown whether the write was stored. No function here retries. Beside it the definition of PodProtectors, and
+ * the metrics of them that several roles count.
  */
 import { fieldsOf } from "../api/json.ts";
 import { type ObjectMeta, type PodProtectorStatus } from "../api/v1alpha1/pod-protector.ts";
 import { assertNever } from "../util/assert.ts";
 import { asKubeError, type KubeClient, KubeError, type KubeRequest, resourcePath } from "./kube-client.ts";
-import { podProtectors, readProtector, type ReadProtector, type StoredProtector } from "./resources.ts";
+import {
+  podProtectors,
+  readProtector,
+  type ReadProtector,
+  type StoredProtector,
+  customResourceDefinitions,
+} from "./resources.ts";
+import { type Metrics } from "../util/metrics.ts";
+import { type V1CustomResourceDefinition, type V1ObjectMeta } from "../api/models.ts";
+import { apiGroup, podProtectorResource } from "../api/v1alpha1/names.ts";
 
 /** `timeoutMs`: the deadline of each request; by default that of the client. */
 export type RequestLimits = Pick<KubeRequest, "timeoutMs" | "signal">;
@@ -184,4 +194,61 @@ async function checkLive(
 
 function invalidObject({ namespace, name }: Place, reason: string): KubeError {
   return new KubeError("malformed", `PodProtector ${namespace}/${name} is invalid: ${reason}`);
+}
+
+/**
+ * The metrics of PodProtectors that several roles count: one name, one help text and one set of labels each.
+ * `ppr_index_error`, upstream's name and label (docs/compatibility.md#metrics). The counter is to be called once for
+ * each state of a PodProtector that is delivered and invalid; its reason is logged. The only value of the label is
+ * "Invalid".
+ */
+export function createIndexErrorCounter(metrics: Metrics): () => void {
+  const errors = metrics.counter("ppr_index_error", "Invalid states of PodProtectors received from the core", [
+    "error",
+  ]);
+  return () => errors.inc({ error: "Invalid" });
+}
+
+/**
+ * `extension_fields_pruned_total` (docs/compatibility.md#extensions). The counter is to be called once for each
+ * accepted status write in whose answer the extension fields are missing; `core` is the name of the core.
+ */
+export function createPrunedCounter(metrics: Metrics, role: "webhook" | "aggregator"): (core: string) => void {
+  const writes = metrics.counter(
+    "extension_fields_pruned_total",
+    "Accepted status writes whose extension fields the CRD of the core dropped",
+    ["role", "core"],
+  );
+  return (core) => writes.inc({ role, core });
+}
+
+/**
+ * The CustomResourceDefinition of PodProtectors. Deleting it deletes them all, with ordinary DELETED events, so whoever
+ * believes such an event looks here first (docs/generator.md#when-a-podprotector-is-gone).
+ */
+export const definitionName = `${podProtectorResource}.${apiGroup}`;
+
+export type ReadDefinition =
+  | { readonly kind: "there"; readonly uid: string; readonly isTerminating: boolean }
+  /** The API server answers 404. */
+  | { readonly kind: "gone" }
+  /** The right to read it is missing. */
+  | { readonly kind: "forbidden"; readonly error: KubeError }
+  | { readonly kind: "failed"; readonly error: KubeError };
+
+/** Reads the definition live. Rejects only for programmer errors. */
+export async function readDefinition(core: KubeClient, limits: RequestLimits): Promise<ReadDefinition> {
+  const path = resourcePath(customResourceDefinitions, { name: definitionName });
+  let answer: unknown;
+  try {
+    answer = await core.request({ method: "GET", path, ...limits });
+  } catch (thrown) {
+    const error = asKubeError(thrown);
+    // A 404 without a Status is the page of a proxy that has no server, and says nothing.
+    if (error.kind === "notFound" && error.status !== undefined) return { kind: "gone" };
+    return { kind: error.kind === "forbidden" ? "forbidden" : "failed", error };
+  }
+  const { uid, deletionTimestamp } = fieldsOf<V1ObjectMeta>(fieldsOf<V1CustomResourceDefinition>(answer).metadata);
+  if (typeof uid === "string") return { kind: "there", uid, isTerminating: deletionTimestamp !== undefined };
+  return { kind: "failed", error: new KubeError("malformed", `GET ${path}: the answer has no UID`) };
 }

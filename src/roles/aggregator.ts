@@ -17,20 +17,17 @@ import { createInformer } from "../kube/watch/index.ts";
 import { pods as podResource } from "../kube/resources.ts";
 import { type Config } from "../config/config.ts";
 import { compileSelector, formatSelector, matches } from "../label-index/index.ts";
-import { type Component } from "../lifecycle/component.ts";
+import { type Component, createBackground } from "../lifecycle/component.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
 import { type Logger } from "../util/logger.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
 import { type Clock, type MonotonicMs, sleep } from "../util/clock.ts";
-import { createBackground } from "./background.ts";
 import { createCellAlarms } from "./cells/cell-alarms.ts";
 import { warnOfCellNames } from "./cells/cell-warnings.ts";
 import { CoreCounting } from "./cells/core-counting.ts";
-import { type ConnectedCore, connectCores, coreMetrics } from "./cores.ts";
-import { createElector } from "./elector.ts";
+import { type ConnectedCore, connectCores, coreMetrics, type Runtime } from "./runtime.ts";
+import { createElector, SharedWork } from "./leadership.ts";
 import { syncCheck, whenSynced } from "./informers.ts";
-import { type Runtime } from "./runtime.ts";
-import { SharedWork } from "./shared-work.ts";
 
 /**
  * For how long candidates wait for cores whose PodProtectors are not listed yet, after the first one: a replica that

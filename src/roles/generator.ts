@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import {
   CellController,
+  ConditionWriter,
   createGeneratorMetrics,
   createHeldChanges,
   createMonitor,
@@ -14,18 +15,16 @@ import {
   NamespaceModes,
   ScaleAlarms,
   SourceCaches,
-  SourceConditions,
   UnusableProtectors,
 } from "../generator/index.ts";
 import { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "../kube/event-recorder.ts";
 import { runElected } from "../kube/leader-election/index.ts";
 import { type KubeClient } from "../kube/kube-client.ts";
 import { patchOrUpdate } from "../kube/patch-or-update.ts";
-import { type Component } from "../lifecycle/component.ts";
+import { type Component, createBackground } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
-import { createBackground } from "./background.ts";
-import { type ConnectedCore, connectCore } from "./cores.ts";
-import { createElector } from "./elector.ts";
+import { type ConnectedCore, connectCore, type Runtime } from "./runtime.ts";
+import { createElector } from "./leadership.ts";
 import {
   createNamespaceInformer,
   createProtectorInformer,
@@ -33,7 +32,6 @@ import {
   syncCheck,
   whenSynced,
 } from "./informers.ts";
-import { type Runtime } from "./runtime.ts";
 
 const named = {
   name: "generator-worker",
@@ -73,11 +71,6 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     { ...common, sources, modes, changes, releaseEvents, metrics: generatorMetrics },
   );
   const followed = new FollowedFloors({ ...common, config, sources, expected, changes, ...generatorMetrics });
-  const conditions = new SourceConditions({
-    ...common,
-    found: (stored) => ({ ...generator.found(stored), ...followed.found(stored), ...unusable.found(stored) }),
-    failures: generatorMetrics.conditionFailures,
-  });
   const ignored = new IgnoredOverrides({ ...common, config, sources, metrics });
   const alarmed = [...scaled, [followed.kind, followed] as const];
   const alarms = new ScaleAlarms({ feeds: new Map(alarmed), events, clock, logger });
@@ -91,10 +84,13 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     client: election,
     logger,
   });
+  const ofProcess = { productVersion: runtime.productVersion, metrics };
   const cells = new CellController(
     { cells: ofCellLeases, queue: config.queue },
-    { ...common, leases, identity: elector.identity, productVersion: runtime.productVersion, metrics },
+    { ...common, ...ofProcess, leases, identity: elector.identity, onLooked: () => conditions.look() },
   );
+  const sayers = { sources: [generator, followed, unusable], cells: [cells] };
+  const conditions = new ConditionWriter({ ...common, ...generatorMetrics, sayers, addsReady: true });
   metrics.onScrape(() => setGauges(generatorMetrics, { generator, cells, sources, alarms }));
   const monitor = config.hasMonitor ? createMonitor(protectors, metrics, ofCore.name) : undefined;
   return [
@@ -108,7 +104,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
       await synced;
       const lead = async (leadership: AbortSignal): Promise<void> => {
         monitor?.lead(leadership);
-        const parts = [generator, modes, followed, cells, conditions, unusable, ignored, alarms, ...issuer];
+        const parts = [generator, modes, followed, cells, conditions, ignored, alarms, ...issuer];
         await Promise.all(parts.map((part) => part.lead(leadership)));
       };
       if (!signal.aborted) await runElected(elector, signal, lead);

@@ -2,12 +2,11 @@
 import { type Informer, type Stored } from "../kube/informer.ts";
 import { type Resource } from "../kube/kube-client.ts";
 import { createInformer } from "../kube/watch/index.ts";
-import { createIndexErrorCounter } from "../kube/pod-protector-metrics.ts";
+import { createIndexErrorCounter } from "../kube/pod-protectors.ts";
 import { namespaces, podProtectors, readProtector, type StoredProtector } from "../kube/resources.ts";
 import { type HealthCheck } from "../lifecycle/component.ts";
 import { type Logger } from "../util/logger.ts";
-import { type ConnectedCore } from "./cores.ts";
-import { type Runtime } from "./runtime.ts";
+import { type ConnectedCore, type Runtime } from "./runtime.ts";
 
 /**
  * Watches the PodProtectors of a core. An invalid object is logged with its reason and treated as absent; `onInvalid`

@@ -2,9 +2,8 @@
  * Puts the update-trigger together as a role of its own. Inside an aggregator it runs under the aggregator's Lease
  * (roles/aggregator.ts).
  */
-import { type Component } from "../lifecycle/component.ts";
+import { type Component, createBackground } from "../lifecycle/component.ts";
 import { UpdateTrigger } from "../update-trigger/update-trigger.ts";
-import { createBackground } from "./background.ts";
 import { type Runtime } from "./runtime.ts";
 
 export async function createUpdateTrigger(runtime: Runtime): Promise<Component[]> {

@@ -12,18 +12,16 @@ import { CellLeases } from "../kube/cell-leases/index.ts";
 import { type Informer } from "../kube/informer.ts";
 import { createInformer } from "../kube/watch/index.ts";
 import { podProtectors } from "../kube/resources.ts";
-import { type Component } from "../lifecycle/component.ts";
+import { type Component, createBackground } from "../lifecycle/component.ts";
 import { type ClientRejection, type DropReason } from "../server/index.ts";
 import { longAgo, sleep } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
 import * as webhook from "../webhook/index.ts";
-import { createBackground } from "./background.ts";
 import { warnOfUnknownCallers } from "./reviews/caller-warnings.ts";
 import { warnOfCellNames, warnOfEveryCell } from "./cells/cell-warnings.ts";
 import { createCertificateEvents } from "./reviews/certificate-events.ts";
-import { type ConnectedCore, connectCores } from "./cores.ts";
+import { type ConnectedCore, connectCores, type Runtime } from "./runtime.ts";
 import { createNamespaceInformer } from "./informers.ts";
-import { type Runtime } from "./runtime.ts";
 import { createWebhookRecorders, recordersByCore } from "./reviews/webhook-recorders.ts";
 
 /** An API server has at most 200 mutating requests in flight by default, each on its own connection: enough for 25. */

@@ -4,7 +4,7 @@
  * sum is not known either: who asks keeps what was in force.
  */
 import { type FieldWriter, laterWriter } from "../api/field-writers.ts";
-import { type KindMapping } from "./kind-mapping.ts";
+import { type KindMapping } from "./discovery.ts";
 import {
   type ChainAnswer,
   type ChainOptions,

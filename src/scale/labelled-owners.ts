@@ -5,7 +5,7 @@
  */
 import { type Labels } from "../api/pod.ts";
 import { type CompiledSelector, createLabelSetIndex, createNamespacedIndex } from "../label-index/index.ts";
-import { type KindMapping } from "./kind-mapping.ts";
+import { type KindMapping } from "./discovery.ts";
 import { type ControllerRef, type OwnerObject } from "./owner-objects.ts";
 
 /** What is kept of a pod. */

@@ -3,8 +3,7 @@
  * end. KEP-981 asks the direct controller alone, which gets Argo Rollouts and the like wrong. An owner that cannot be
  * scaled is passed through when its own controller can.
  */
-import { type Discovery, type MappingAnswer } from "./discovery.ts";
-import { type KindMapping } from "./kind-mapping.ts";
+import { type Discovery, type MappingAnswer, type KindMapping } from "./discovery.ts";
 import { type ControllerRef, type OwnerAnswer, type OwnerObject, type OwnerObjects } from "./owner-objects.ts";
 
 /** As many as the proposal for Kubernetes itself has (KEP-6358). Real chains have two or three. */

@@ -5,6 +5,7 @@
  */
 import { type FieldWriter, readFieldWriters } from "../api/field-writers.ts";
 import { asList, asObject, fieldsOf, type Json } from "../api/json.ts";
+import { type V1ObjectMeta, type V1OwnerReference, type V1PodTemplateSpec } from "../api/models.ts";
 import { type ObjectKey, objectKey } from "../api/object-key.ts";
 import { type Labels } from "../api/pod.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
@@ -14,8 +15,8 @@ import { type CompiledSelector, matches } from "../label-index/index.ts";
 import { type Clock, longAgo, sleep } from "../util/clock.ts";
 import { KeysByNamespace } from "../util/keys-by-namespace.ts";
 import { linkedAbort } from "../util/linked-abort.ts";
-import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
-import { type KindMapping } from "./kind-mapping.ts";
+import { type Fingerprint, fingerprintOf } from "./scale-memory.ts";
+import { type KindMapping } from "./discovery.ts";
 
 /** Of an owner reference with `controller: true`. */
 export interface ControllerRef {
@@ -228,7 +229,7 @@ export class OwnerObjects {
 /** The controller among owner references. */
 export function controllerOf(ownerReferences: unknown): ControllerRef | undefined {
   const found = asList(ownerReferences)
-    .map(fieldsOf)
+    .map((owner) => fieldsOf<V1OwnerReference>(owner))
     .find(({ controller }) => controller === true);
   const { apiVersion, kind, name, uid } = found ?? {};
   const isWhole = [apiVersion, kind, name, uid].every((text) => typeof text === "string" && text !== "");
@@ -237,26 +238,26 @@ export function controllerOf(ownerReferences: unknown): ControllerRef | undefine
 
 function readOwner(raw: unknown): OwnerObject | undefined {
   const { metadata, spec } = fieldsOf(raw);
-  const all = fieldsOf(metadata);
+  const all = fieldsOf<V1ObjectMeta>(metadata);
   const { namespace = "", name, uid, resourceVersion, ownerReferences, deletionTimestamp } = all;
   const version = typeof resourceVersion === "string" ? parseResourceVersion(resourceVersion) : undefined;
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string" || version === undefined)
     return undefined;
   const { replicas, selector, template } = fieldsOf(spec);
-  const labels = asObject(fieldsOf(fieldsOf(template)["metadata"])["labels"]);
+  const labels = asObject(fieldsOf<V1ObjectMeta>(fieldsOf<V1PodTemplateSpec>(template).metadata).labels);
   // Whoever orphans the pods wants them to stay.
-  const isOrphaning = asList(all["finalizers"]).includes("orphan");
+  const isOrphaning = asList(all.finalizers).includes("orphan");
   return {
     key: objectKey(namespace, name),
     uid,
     resourceVersion: version,
     namespace,
     name,
-    labels: textsOf(fieldsOf(all["labels"])),
+    labels: textsOf(fieldsOf(all.labels)),
     controller: controllerOf(ownerReferences),
     fingerprint: fingerprintOf(raw),
     replicas: typeof replicas === "number" ? replicas : undefined,
-    replicasWriter: readFieldWriters(all["managedFields"], undefined).replicas,
+    replicasWriter: readFieldWriters(all.managedFields, undefined).replicas,
     selector,
     podLabels: labels && textsOf(labels),
     isEnding: typeof deletionTimestamp === "string" && !isOrphaning,

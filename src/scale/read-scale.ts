@@ -4,8 +4,11 @@
  * missing owner, a missing right and a server in trouble lead to different things.
  */
 import { fieldsOf, asObject } from "../api/json.ts";
+import { type V1ObjectMeta, type V1Scale, type V1ScaleSpec, type V1ScaleStatus } from "../api/models.ts";
 import { asKubeError, type KubeClient, type KubeError, resourcePath } from "../kube/kube-client.ts";
-import { type KindMapping } from "./kind-mapping.ts";
+import { type KindMapping } from "./discovery.ts";
+import { type LabelSelector, type LabelSelectorRequirement } from "../api/v1alpha1/pod-protector.ts";
+import { parseLabelSelector } from "../config/types/label-selector.ts";
 
 /** An object whose scale is to be read. */
 export interface ScaleTarget {
@@ -66,16 +69,45 @@ function answerOf({ kind, message }: KubeError): ScaleAnswer {
 }
 
 function scaleOf(raw: unknown, { uid }: ScaleTarget): ScaleAnswer {
-  const { kind, metadata, spec, status } = fieldsOf(raw);
+  const { kind, metadata, spec, status } = fieldsOf<V1Scale>(raw);
   const wrong = (text: string): ScaleAnswer => ({ kind: "lasting", problem: "wrong", text });
-  const fields = asObject(spec);
+  const fields = asObject<V1ScaleSpec>(spec);
   if (kind !== "Scale" || fields === undefined) return wrong("the answer is not a Scale");
-  if (fieldsOf(metadata)["uid"] !== uid) return { kind: "missing" };
+  if (fieldsOf<V1ObjectMeta>(metadata).uid !== uid) return { kind: "missing" };
   // The encoder leaves a 0 out. An object without the field has no Scale at all.
   const { replicas = 0 } = fields;
   if (typeof replicas !== "number" || !Number.isSafeInteger(replicas) || replicas < 0)
     return wrong(`scale.spec.replicas is ${JSON.stringify(replicas)}`);
-  const { selector = "" } = fieldsOf(status);
+  const { selector = "" } = fieldsOf<V1ScaleStatus>(status);
   if (typeof selector !== "string") return wrong(`scale.status.selector is ${JSON.stringify(selector).slice(0, 200)}`);
   return { kind: "scale", scale: { replicas, selector } };
+}
+
+/** The selector of a Scale, which is a text in the syntax of `kubectl -l`. Pure. */
+export type ReadSelector =
+  | { readonly ok: true; readonly selector: LabelSelector }
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * As people write selectors: single values are matchLabels. A text that selects everything is refused: it says that its
+ * controller has not written one yet, and would protect all pods of the namespace by mistake.
+ */
+export function readScaleSelector(text: string): ReadSelector {
+  if (text.trim() === "") return { ok: false, reason: "it is empty" };
+  const parsed = parseLabelSelector(text);
+  if (!parsed.ok) return { ok: false, reason: `${JSON.stringify(text.slice(0, 200))} ${parsed.problem}` };
+  const matchLabels: Record<string, string> = {};
+  const matchExpressions: LabelSelectorRequirement[] = [];
+  for (const requirement of parsed.value.matchExpressions ?? []) {
+    const { key, operator, values = [] } = requirement;
+    const [value, ...others] = values;
+    const isEqual = operator === "In" && value !== undefined && others.length === 0 && !Object.hasOwn(matchLabels, key);
+    if (isEqual) matchLabels[key] = value;
+    else matchExpressions.push(requirement);
+  }
+  const selector = {
+    ...(Object.keys(matchLabels).length === 0 ? {} : { matchLabels }),
+    ...(matchExpressions.length === 0 ? {} : { matchExpressions }),
+  };
+  return { ok: true, selector };
 }

@@ -9,7 +9,7 @@ import { createSecureContext } from "node:tls";
 import { StartError } from "../lifecycle/component.ts";
 import { type Clock, type Timer } from "../util/clock.ts";
 import { type Logger } from "../util/logger.ts";
-import { messageOf } from "../util/error-message.ts";
+import { messageOf } from "../util/printable.ts";
 import { readCertificates } from "../util/pem-certificates.ts";
 
 export interface CertificateFiles {

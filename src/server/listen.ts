@@ -22,7 +22,7 @@ import {
 } from "./certificate.ts";
 import { authoritiesText, ClientCheck, type ClientAuth, type ClientRejection } from "./client-auth.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
-import { messageOf } from "../util/error-message.ts";
+import { messageOf } from "../util/printable.ts";
 
 export interface ListenOptions extends ConnectionLimits {
   /** The name of the server, for messages: "webhook". */

@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import { type FieldWriter, laterWriter, readFieldWriters } from "../api/field-writers.ts";
 import { fieldsOf } from "../api/json.ts";
-import { requirementFields, selectorFields } from "../api/label-schema.ts";
+import { requirementFields, selectorFields } from "../api/v1alpha1/label-selector.ts";
 import { objectKey } from "../api/object-key.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";
 import { annotations, apiGroup, apiVersion, finalizer, podProtectorResource } from "../api/v1alpha1/names.ts";

@@ -1,8 +1,7 @@
 /** Reads an object of any kind: the metadata that all kinds share, and by its kind the spec. */
 import * as v from "valibot";
 import { asList, fieldsOf } from "../api/json.ts";
-import { stringMap } from "../api/label-schema.ts";
-import { isFilled, selectorField } from "../api/v1alpha1/label-selector.ts";
+import { stringMap, isFilled, selectorField } from "../api/v1alpha1/label-selector.ts";
 import { parseTime } from "../api/micro-time.ts";
 import { objectKey } from "../api/object-key.ts";
 import { parseResourceVersion } from "../api/resource-version.ts";

@@ -1,6 +1,6 @@
 /** ReplicationControllers without a controller of their own: their fields and their floor. Pure. */
 import * as v from "valibot";
-import { stringMap } from "../api/label-schema.ts";
+import { stringMap } from "../api/v1alpha1/label-selector.ts";
 import { defaultShare, floorFrom } from "./floor.ts";
 import { commonFields, replicasOf } from "./read-source.ts";
 import { type SourceKind } from "./source.ts";

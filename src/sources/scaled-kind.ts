@@ -6,11 +6,9 @@
 import { type PodProtectorSpec } from "../api/v1alpha1/pod-protector.ts";
 import { type CustomSourceID, partsOfSourceID } from "../config/generator-rules.ts";
 import { KubeError, type Resource } from "../kube/kube-client.ts";
-import { type Fingerprint, fingerprintOf } from "../scale/fingerprint.ts";
-import { type KindMapping } from "../scale/kind-mapping.ts";
-import { type Scale, type ScaleTrouble } from "../scale/read-scale.ts";
-import { type ScaleMemory } from "../scale/scale-memory.ts";
-import { readScaleSelector } from "../scale/scale-selector.ts";
+import { type Fingerprint, fingerprintOf, type ScaleMemory } from "../scale/scale-memory.ts";
+import { type KindMapping } from "../scale/discovery.ts";
+import { type Scale, type ScaleTrouble, readScaleSelector } from "../scale/read-scale.ts";
 import { assert } from "../util/assert.ts";
 import { defaultShare, floorFrom } from "./floor.ts";
 import { overridden } from "./overrides.ts";

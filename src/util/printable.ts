@@ -11,3 +11,8 @@ export function printable(text: string): string {
   const cut = text.length > lengthMax ? `${text.slice(0, lengthMax)}…` : text;
   return cut.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 }
+
+/** The message of whatever was thrown, for people. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

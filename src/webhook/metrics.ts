@@ -3,7 +3,7 @@
  * IDs come from URLs that anyone may call, so only known cells become label values (known-cells.ts).
  */
 import { errorLabel } from "../kube/kube-client.ts";
-import { createIndexErrorCounter, createPrunedCounter } from "../kube/pod-protector-metrics.ts";
+import { createIndexErrorCounter, createPrunedCounter } from "../kube/pod-protectors.ts";
 import { type ExecuteOutcome, type RetryBatchObserver, type SubmitOutcome } from "../retry-batch/index.ts";
 import { type KnownCells } from "./known-cells.ts";
 import { assertNever } from "../util/assert.ts";

@@ -20,7 +20,6 @@ import { PodReads } from "./decide/subject/pod-reads.ts";
 import { ProtectorEvents } from "./decide/reports/protector-events.ts";
 import { RefusedCallers } from "./decide/reports/refused-callers.ts";
 import { SeveralProtectors } from "./decide/several-protectors.ts";
-import { ShadowReport } from "./decide/reports/shadow-report.ts";
 import { type WorkerClients } from "./decide/subject/subject.ts";
 import { createWebhookApp, type WebhookApp } from "./http/app.ts";
 import { KnownCells } from "./known-cells.ts";
@@ -111,6 +110,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     recorders: options.events,
     callers: new RefusedCallers(options.clock),
     developers: new DeveloperEvents(options.developerEvents),
+    metrics,
   });
   const reservations = createReservations(options, metrics);
   const sources = options.cores.map((core) =>
@@ -131,7 +131,6 @@ export function createWebhook(options: WebhookOptions): Webhook {
     severalProtectors,
     heldReviews,
     events,
-    shadowReport: new ShadowReport({ events, metrics }),
     report,
     lostNodes,
     cells,

@@ -12,24 +12,22 @@ import { fileURLToPath } from "node:url";
 import { KubeAssetsError } from "../../scripts/kube-assets.ts";
 import { CommitError } from "./base/commit.ts";
 import { measureInTurns } from "./base/turns.ts";
-import { measureBudgetSources } from "./budget-sources.ts";
-import { measureCell } from "./cell.ts";
+import { measureBudgetSources } from "./generator/budget-sources.ts";
+import { measureCell } from "./cell/cell.ts";
 import { measureEveryday } from "./everyday/measure.ts";
-import { measureFreshCounts } from "./fresh-counts.ts";
-import { measureHandshakes } from "./handshakes.ts";
-import { measureHotProtector, measureReplicas } from "./hot-protector.ts";
+import { measureFreshCounts } from "./virtual-time/fresh-counts.ts";
+import { measureHandshakes } from "./real-core/handshakes.ts";
+import { measureHotProtector, measureReplicas } from "./real-core/hot-protector.ts";
 import { measureIndexes } from "./indexes.ts";
-import { measureIndexSizes } from "./index-sizes.ts";
-import { measureFairness, measureManyProtectors } from "./many-protectors.ts";
+import { measureFairness, measureManyProtectors } from "./real-core/many-protectors.ts";
 import { measureMassDeletions } from "./mass/measure.ts";
-import { measurePodLists } from "./pod-lists.ts";
-import { RealCore } from "./real-core.ts";
-import { measureReviews } from "./reviews.ts";
+import { measurePodLists } from "./cell/pod-lists.ts";
+import { RealCore } from "./real-core/real-core.ts";
+import { measureReviews } from "./reviews/reviews.ts";
 import { type Row, rowText } from "./row.ts";
-import { measureTransport } from "./transport.ts";
-import { measureWaves } from "./waves.ts";
-import { measureWebhookSets } from "./webhook-sets.ts";
-import { measureWorkloads } from "./workloads.ts";
+import { measureTransport } from "./transport/transport.ts";
+import { measureWaves, measureWebhookSets } from "./virtual-time/waves.ts";
+import { measureWorkloads } from "./generator/workloads.ts";
 
 type Say = (line: string) => void;
 
@@ -46,7 +44,7 @@ const comparedDefault = "hot,reviews,cell,replicas,everyday";
 
 /** In the order of the table. Those of `overRealCore` and `inOwnClusters` need kube-apiserver and etcd. */
 const alone: Readonly<Record<string, (say: Say) => readonly Row[] | Promise<readonly Row[]>>> = {
-  indexes: (say) => [...measureIndexes(say), ...measureIndexSizes(say)],
+  indexes: measureIndexes,
   fresh: measureFreshCounts,
   waves: measureWaves,
   sets: measureWebhookSets,
@@ -81,7 +79,7 @@ const inOwnClusters: Readonly<Record<string, (say: Say) => AsyncIterable<Row>>> 
 
 async function measureOverRealCore(names: readonly string[], print: (rows: readonly Row[]) => void): Promise<void> {
   if (names.length === 0) return;
-  const core = await RealCore.start(say, process.env["PROFILE"] === "1" ? resultDirectory : undefined);
+  const core = await RealCore.start(say);
   try {
     for (const name of names) print((await overRealCore[name]?.(core, say)) ?? []);
   } finally {

@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { loadAll } from "js-yaml";
-import { resolveGoTool } from "../../scripts/go-tool.ts";
-import { helm } from "../../scripts/helm.ts";
+import { resolveGoTool } from "../../scripts/go/go-tool.ts";
+import { helm } from "../../scripts/go/helm.ts";
 import { type Manifest, manifestsFolder } from "../manifests/manifest-files.ts";
 
 export const chart = path.join(manifestsFolder, "chart");

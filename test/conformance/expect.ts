@@ -1,7 +1,7 @@
 /** What cases say about answers. Every failure shows the whole answer. */
 import assert from "node:assert/strict";
 import { type Answer, type WatchEvent } from "./target.ts";
-import { meta, type StatusCause, type Thing } from "./thing.ts";
+import { meta, type Thing } from "./thing.ts";
 
 /** An answer other than the one that was needed to go on. */
 export class AnswerError extends Error {
@@ -34,11 +34,6 @@ export function refused(answer: Answer, code: number, reason: string, message: s
   if (typeof message === "string") assert.equal(body.message, message);
   else assert.match(body.message ?? "", message);
   return body;
-}
-
-/** The causes of a refusal. */
-export function causes(status: Thing): readonly StatusCause[] {
-  return status.details?.causes ?? [];
 }
 
 /** `TYPE name` of each event. */

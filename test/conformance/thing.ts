@@ -5,19 +5,11 @@
 
 export type Labels = Readonly<Record<string, string>>;
 
-export interface Condition {
+interface Condition {
   readonly type?: string;
   readonly status?: string;
   readonly reason?: string;
   readonly message?: string;
-  readonly lastTransitionTime?: string;
-}
-
-export interface ManagedField {
-  readonly manager?: string;
-  readonly operation?: string;
-  readonly subresource?: string;
-  readonly time?: string;
 }
 
 export interface Metadata {
@@ -33,8 +25,6 @@ export interface Metadata {
   readonly labels?: Labels;
   readonly annotations?: Labels;
   readonly finalizers?: readonly string[];
-  readonly ownerReferences?: readonly { readonly name?: string; readonly uid?: string }[];
-  readonly managedFields?: readonly ManagedField[];
   readonly continue?: string;
   readonly remainingItemCount?: number;
 }
@@ -43,14 +33,10 @@ export interface Spec {
   readonly replicas?: number;
   readonly nodeName?: string;
   readonly finalizers?: readonly string[];
-  readonly terminationGracePeriodSeconds?: number;
   readonly restartPolicy?: string;
-  readonly dnsPolicy?: string;
   readonly schedulerName?: string;
-  readonly strategy?: { readonly type?: string; readonly rollingUpdate?: unknown };
   readonly selector?: unknown;
   readonly holderIdentity?: string | null;
-  readonly leaseTransitions?: number;
   readonly renewTime?: string;
   readonly minAvailable?: number | string;
   readonly minReadySeconds?: number;
@@ -60,7 +46,6 @@ export interface Spec {
 
 export interface PodProtectorCell {
   readonly cellID?: string;
-  readonly aggregation?: Readonly<Record<string, unknown>>;
   readonly admissionHistory?: { readonly buckets?: readonly unknown[] };
 }
 
@@ -77,7 +62,7 @@ export interface StatusFields {
   readonly podIP?: string;
 }
 
-export interface StatusCause {
+interface StatusCause {
   readonly reason?: string;
   readonly message?: string;
   readonly field?: string;
@@ -108,7 +93,6 @@ interface ApiResource {
   readonly version?: string;
   readonly verbs: readonly string[];
   readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
 }
 
 export interface Thing {
@@ -137,19 +121,12 @@ export interface Thing {
   readonly versions?: readonly unknown[];
   readonly groupVersion?: string;
   readonly preferredVersion?: unknown;
-  readonly gitVersion?: string;
   readonly major?: string;
-  readonly minor?: string;
 }
 
 /** The metadata of an object; empty when there is none. */
 export function meta(thing: Thing): Metadata {
   return thing.metadata ?? {};
-}
-
-/** The status of an object, for reading. */
-export function statusOf(thing: Thing): StatusFields {
-  return typeof thing.status === "object" ? thing.status : {};
 }
 
 export function versionOf(thing: Thing): string {
@@ -167,4 +144,11 @@ export function compareVersions(a: string, b: string): number {
 /** Names of the items of a list. */
 export function names(list: Thing): readonly string[] {
   return (list.items ?? []).map((item) => item.metadata?.name ?? "");
+}
+
+/** `name type format priority` of each column of a Table. */
+export function columnsOf(table: Thing): readonly string[] {
+  return (table.columnDefinitions ?? []).map(({ name, type, format, priority }) =>
+    [name, type, format, priority].join(" ").replace("  ", " "),
+  );
 }

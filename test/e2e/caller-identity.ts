@@ -2,26 +2,24 @@
  * Who calls the webhook, as docs/install.md section 3.3 has it: the client certificate of a worker's API server, the
  * API server's configuration for it, and the Secret by which the webhook knows it.
  */
-import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { issueClientCertificate } from "../../src/certificates/index.ts";
 import { manifestsFolder } from "../manifests/manifest-files.ts";
+import { makeClientCertificate } from "../support/client-certificate.ts";
 import { type Cluster } from "./clusters/cluster.ts";
 import { systemNamespace } from "./clusters/role-accounts.ts";
 import { type CaseContext } from "./runner/runner.ts";
 
-const script = fileURLToPath(new URL("../../scripts/client-tls.ts", import.meta.url));
-/** Twice what it takes on a busy machine. */
-const scriptLimitMs = 30_000;
 const secret = "podseidon-webhook-clients";
 const documentedFolder = "/etc/kubernetes/podseidon";
 const documentedHost = "podseidon.example.com";
 
 /** A new certificate of the client worker-1, made by the documented command. */
 export function makeClientFiles(folder: string): void {
-  execFileSync(process.execPath, [script, "--client", "worker-1", "--out", folder], { timeout: scriptLimitMs });
+  makeClientCertificate("worker-1", folder);
+  // It is its own authority.
+  copyFileSync(path.join(folder, "client.crt"), path.join(folder, "client-ca.crt"));
 }
 
 /** An authority whose time is nearly over. */

@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const cases = readdirSync(`${root}test/e2e/cases`, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts"))
   .map((file) => readFileSync(`${root}test/e2e/cases/${file}`, "utf8"))
-  .flatMap((text) => [...text.matchAll(/\bname: "([^"]+: [^"]+)"/g)].map(([, name = ""]) => name));
+  .flatMap((text) => [...text.matchAll(/^ +"([^"]+: [^"]+)": \[/gm)].map(([, name = ""]) => name));
 
 /** Names in the table, of which the end may be left out: `e2e "mass: 60 …", "lost: the CRD …"`. */
 function namedIn(text: string): readonly string[] {

@@ -1,9 +1,8 @@
 /** Applies the overlays of manifests/ with kubectl, in the steps of docs/install.md, and takes them away again. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { issueServerCertificate } from "../../src/certificates/index.ts";
 import { manifestsFolder, render } from "../manifests/manifest-files.ts";
 import { type Cluster } from "./clusters/cluster.ts";
 import { kubectl } from "./clusters/kubectl.ts";
@@ -12,10 +11,6 @@ import { type CaseContext } from "./runner/runner.ts";
 
 /** The webhook configuration comes when the webhook is ready. */
 export const allButAdmission = "app.kubernetes.io/component!=admission";
-
-const tlsScript = fileURLToPath(new URL("../../scripts/webhook-tls.ts", import.meta.url));
-/** Twice what it takes on a busy machine. */
-const tlsLimitMs = 30_000;
 
 /** Runs kubectl as admin and resolves to what it prints; a failure fails the case. */
 export async function kubectlOrFail(
@@ -51,10 +46,30 @@ export async function dryRun(context: CaseContext, cluster: Cluster, folder: str
   return accepted;
 }
 
-/** The files of a certificate for the webhook at 127.0.0.1, made by the documented command. */
-export function makeTlsFiles(folder: string): void {
-  const args = [tlsScript, "--namespace", systemNamespace, "--service", "podseidon-webhook", "--ip", "127.0.0.1"];
-  execFileSync(process.execPath, [...args, "--out", folder], { timeout: tlsLimitMs });
+/**
+ * The files of a certificate for the webhook, as its Service and at 127.0.0.1: secret.yaml, the patch ca-bundle.yaml,
+ * and what they hold.
+ */
+export async function makeTlsFiles(folder: string): Promise<void> {
+  const { caCertificate, certificate, privateKey } = await issueServerCertificate({
+    dnsNames: [`podseidon-webhook.${systemNamespace}.svc`],
+    ipAddresses: ["127.0.0.1"],
+    days: 365,
+    now: new Date(),
+  });
+  const files = { "ca.crt": caCertificate, "tls.crt": certificate, "tls.key": privateKey };
+  const data = Object.fromEntries(
+    Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString("base64")]),
+  );
+  const labels = { "app.kubernetes.io/name": "podseidon", "app.kubernetes.io/component": "webhook" };
+  const metadata = { name: "podseidon-webhook-tls", namespace: systemNamespace, labels };
+  const secret = { apiVersion: "v1", kind: "Secret", metadata, type: "kubernetes.io/tls", data };
+  const value = data["ca.crt"];
+  const patch = [0, 1, 2].map((entry) => ({ op: "add", path: `/webhooks/${entry}/clientConfig/caBundle`, value }));
+  mkdirSync(folder, { recursive: true });
+  // JSON is YAML, too.
+  const texts = { ...files, "secret.yaml": JSON.stringify(secret), "ca-bundle.yaml": JSON.stringify(patch) };
+  for (const [name, text] of Object.entries(texts)) writeFileSync(path.join(folder, name), text);
 }
 
 export interface UserKustomization {

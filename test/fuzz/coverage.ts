@@ -3,7 +3,7 @@
  * file.
  */
 import { fileURLToPath } from "node:url";
-import { measured, readLcov, renderCoverage } from "../sim/coverage.ts";
+import { measured, readLcov, renderCoverage } from "../sim/hunt/coverage.ts";
 
 const covered = fileURLToPath(new URL("./covered-episodes.ts", import.meta.url));
 const folders = ["src/webhook", "src/accounting", "src/retry-batch", "src/label-index", "src/api"];

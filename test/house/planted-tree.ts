@@ -1,8 +1,7 @@
 // A tiny repository in a temporary folder, with the configuration of this one, in which tests plant violations.
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { Repository } from "../../scripts/check/repository.ts";
 
 export const repositoryRoot = path.join(import.meta.dirname, "..", "..");
 
@@ -48,8 +47,15 @@ test("the schema wants a literal", () => {
   assert.equal(schema.type, "literal");
 });
 `,
-  "test/house/without-own-test.json": `{ "src/main.ts": "run as a process" }\n`,
+  "test/unit/tested-through.json": `{ "main.ts": "run as a process" }\n`,
+  "scripts/check/budgets.json": `${JSON.stringify(soundBudgets(), undefined, 2)}\n`,
 };
+
+function soundBudgets(): object {
+  const folders = ["docs", "scripts", "src", "src/api", "src/util"].map((name) => [name, { lines: 9, files: 1 }]);
+  const counts = ["flags", "metrics", "commands", "kinds"].map((name) => [name, { number: 0 }]);
+  return Object.fromEntries([...folders, ["test/unit", { lines: 99, files: 9 }], ...counts]) as object;
+}
 
 /**
  * Writes the sound files, then `planted` over them, with the configuration of this repository, and calls `use` with the
@@ -72,7 +78,41 @@ export function withPlantedTree<Result>(planted: Planted, use: (root: string) =>
   }
 }
 
-/** What a gate finds in the sound files with `planted` over them. */
-export function problemsOf(check: (repository: Repository) => string[], planted: Planted): string[] {
-  return withPlantedTree(planted, (root) => check(new Repository(root)));
+/** A tree that is planted over the sound files, and what is wrong with it. */
+interface Case {
+  readonly what: string;
+  readonly files: Record<string, string>;
+  readonly problems: string[];
+}
+
+/**
+ * The cases of planted/<gate>.txt. `== what` begins a case; a path, a file; `| `, a line of it; `> `, a problem that
+ * the gate finds, and nothing but these. Files before the first case are in all of them. `|*3 text` are three lines,
+ * `{x*3}` is xxx, and `{1..3}` in a path are three files. `¦` is nothing: it keeps the gates from finding the text in
+ * the table.
+ */
+export function readCases(gate: string): readonly Case[] {
+  const cases: Case[] = [{ what: "", files: {}, problems: [] }];
+  let open: string[] = [];
+  for (const line of readFileSync(new URL(`planted/${gate}.txt`, import.meta.url), "utf8").split("\n")) {
+    const text = line
+      .replaceAll("¦", "")
+      .replaceAll(/\{([^{}*]+)\*(\d+)\}/g, (_, part: string, count) => part.repeat(count));
+    const { files, problems } = cases.at(-1)!;
+    const [, mark = "", times = "1", rest = ""] = /^(==|>|\|)(?:\*(\d+))?(?: (.*))?$/.exec(text) ?? [];
+    if (mark === "==") cases.push({ what: rest, files: { ...cases[0]!.files }, problems: [] });
+    else if (mark === ">") problems.push(rest);
+    else if (mark === "|") for (const name of open) files[name] += `${rest}\n`.repeat(Number(times));
+    else if (text !== "") {
+      open = filesOf(text);
+      for (const name of open) files[name] = "";
+    }
+  }
+  return cases.slice(1);
+}
+
+function filesOf(text: string): string[] {
+  const [, before, last, after] = /^(.*)\{1\.\.(\d+)\}(.*)$/.exec(text) ?? [];
+  if (last === undefined) return [text];
+  return Array.from({ length: Number(last) }, (_, index) => `${before}${index + 1}${after}`);
 }

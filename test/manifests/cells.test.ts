@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Config } from "../../src/config/index.ts";
-import { loadGood } from "../unit/config/load.ts";
-import { type Deployment, type Manifest, onlyOne, render } from "./manifest-files.ts";
+import { configOf, type Manifest, onlyOne, render } from "./manifest-files.ts";
 
 interface Configuration extends Manifest {
   readonly webhooks: readonly {
@@ -22,11 +21,6 @@ interface LabelPolicy extends Manifest {
 }
 interface PolicyBinding extends Manifest {
   readonly spec: { readonly policyName: string; readonly validationActions: readonly string[] };
-}
-
-function configOf(objects: readonly Manifest[], name: string): Config {
-  const { spec } = onlyOne<Deployment>(objects, "Deployment", name);
-  return loadGood(spec.template.spec.containers[0].args);
 }
 
 const cellConfigs = (objects: readonly Manifest[]): Config[] =>

@@ -6,9 +6,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { dump } from "js-yaml";
 import { authoritySecret, servedSecret, trustedConfigMap } from "../../src/certificates/objects.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
-import { type Deployment, type Manifest, manifestsFolder, onlyOne, render } from "./manifest-files.ts";
-import { rightsIn } from "./rights/rights.ts";
+import { configOf, type Deployment, type Manifest, manifestsFolder, onlyOne, render } from "./manifest-files.ts";
+import { rightsIn, rightTexts } from "./rights/rights.ts";
 
 const topologies = { core: "core", worker: "worker", single: "single-cluster" } as const;
 type Topology = keyof typeof topologies;
@@ -29,14 +28,6 @@ function rendered(topology: Topology, overlay: string = topologies[topology]): r
   }
 }
 
-function configOf(objects: readonly Manifest[], name: string) {
-  const { spec } = onlyOne<Deployment>(objects, "Deployment", name);
-  const readFile = () => assert.fail("no manifest names a configuration file");
-  const loaded = loadConfig({ argv: spec.template.spec.containers[0].args, env: {}, readFile });
-  if (loaded.kind !== "config") assert.fail(`${name}: ${loaded.kind === "error" ? loaded.message : loaded.kind}`);
-  return loaded.config;
-}
-
 const coreRights = [
   "podseidon-generator @ podseidon-system: get,patch configmaps [podseidon-webhook-ca]",
   "podseidon-generator @ podseidon-system: get,patch secrets [podseidon-webhook-authority,podseidon-webhook-tls]",
@@ -50,14 +41,9 @@ const addedRights = { core: coreRights, worker: workerRights, single: [...worker
 
 for (const topology of ["core", "worker", "single"] as const) {
   test(`the certificates of a ${topology} cluster need these rights, each limited to names, and no other`, () => {
-    const textsOf = (objects: readonly Manifest[]): readonly string[] =>
-      rightsIn(objects).map(
-        ({ account, namespace = "*", verbs, resource, names }) =>
-          `${account} @ ${namespace}: ${verbs.join(",")} ${resource} [${names?.join(",")}]`,
-      );
-    const before = textsOf(render(`overlays/${topologies[topology]}`));
-    const more = textsOf(rendered(topology)).filter((right) => !before.includes(right));
-    assert.deepEqual(more.toSorted(), addedRights[topology]);
+    const before = rightTexts(render(`overlays/${topologies[topology]}`));
+    const more = rightTexts(rendered(topology)).filter((right) => !before.includes(right));
+    assert.deepEqual(more, addedRights[topology]);
   });
 }
 

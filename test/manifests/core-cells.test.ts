@@ -6,8 +6,7 @@ import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { cellLeaseName } from "../../src/api/cell-lease.ts";
 import { coreCellFiles, parseCoreCells } from "../../scripts/core-cells.ts";
-import { loadGood } from "../unit/config/load.ts";
-import { type Deployment, type Manifest, manifestsFolder, onlyOne, render } from "./manifest-files.ts";
+import { configOf, type Deployment, type Manifest, manifestsFolder, onlyOne, render } from "./manifest-files.ts";
 import { rightsIn } from "./rights/rights.ts";
 
 interface Configuration extends Manifest {
@@ -34,9 +33,6 @@ function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
     writeFileSync(path.join(folder, name), content);
   }
 }
-
-const configOf = (objects: readonly Manifest[], name: string) =>
-  loadGood(onlyOne<Deployment>(objects, "Deployment", name).spec.template.spec.containers[0].args);
 
 test("the cells of the overlay are what the script writes for worker-1", () => {
   const folder = path.join(manifestsFolder, "overlays/core/cells");

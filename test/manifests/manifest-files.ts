@@ -6,6 +6,8 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { load, loadAll } from "js-yaml";
+import { type Config } from "../../src/config/index.ts";
+import { loadGood } from "../unit/config/load.ts";
 import { applyPatch, type Operation } from "rfc6902";
 import { replaceIn, type Replacement, withSuffix } from "./kustomize.ts";
 
@@ -184,4 +186,9 @@ function generatedConfigMaps(root: string, { configMapGenerator = [], generatorO
       ...literals.map((literal) => [literal.replace(/=.*$/, ""), literal.replace(/^[^=]*=/, "")]),
     ]),
   }));
+}
+
+/** What the program makes of the arguments of a Deployment. */
+export function configOf(objects: readonly Manifest[], name: string): Config {
+  return loadGood(onlyOne<Deployment>(objects, "Deployment", name).spec.template.spec.containers[0].args);
 }

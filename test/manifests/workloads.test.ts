@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { systemNamespaces } from "../../src/config/system-namespaces.ts";
+import { systemNamespaces } from "../../src/config/generator-rules.ts";
 import {
   type Deployment,
   filesBelow,

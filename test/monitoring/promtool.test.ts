@@ -1,11 +1,11 @@
-/** scripts/go-tool.ts: where promtool and helm are taken from. Nothing is built here; `make alerts` does that. */
+/** scripts/go/go-tool.ts: where promtool and helm are taken from. Nothing is built here; `make alerts` does that. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
-import { goToolCacheDirectory, GoToolError, resolveGoTool } from "../../scripts/go-tool.ts";
-import { promtool } from "../../scripts/promtool.ts";
+import { goToolCacheDirectory, GoToolError, resolveGoTool } from "../../scripts/go/go-tool.ts";
+import { promtool } from "../../scripts/go/promtool.ts";
 
 const temporary = mkdtempSync(path.join(os.tmpdir(), "promtool-"));
 after(() => rmSync(temporary, { recursive: true }));

@@ -3,7 +3,7 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_p
 import { readFileSync } from "node:fs";
 import { type Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ImageRoot } from "../../scripts/image-root.ts";
+import type { ImageRoot } from "../../scripts/image/image-root.ts";
 
 export interface ChrootRunOptions {
   readonly root: ImageRoot;
@@ -63,9 +63,9 @@ function signalInside(unshare: ChildProcess, signal: "SIGTERM" | "SIGKILL"): voi
 }
 
 /**
- * Runs the executable of an assembled image root (scripts/image-root.ts) in a chroot, as the Dockerfile's user, as
- * process 1 of a PID namespace with its own /proc. Needs Linux, root, `unshare` and `chroot`. Throws when the process
- * cannot be started at all.
+ * Runs the executable of an assembled image root (scripts/image/image-root.ts) in a chroot, as the Dockerfile's user,
+ * as process 1 of a PID namespace with its own /proc. Needs Linux, root, `unshare` and `chroot`. Throws when the
+ * process cannot be started at all.
  */
 export async function runInChroot(options: ChrootRunOptions): Promise<ChrootRun> {
   const { folder, facts } = options.root;

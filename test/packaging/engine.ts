@@ -5,7 +5,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { type ImageFacts, type ImageRoot } from "../../scripts/image-root.ts";
+import { type ImageFacts, type ImageRoot } from "../../scripts/image/image-root.ts";
 import { type ChrootRun, type ChrootRunOptions, followRun } from "./chroot.ts";
 
 /** An image of 120 MB is copied three times; the limit only ends a step that hangs. */

@@ -3,7 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, w
 import os from "node:os";
 import path from "node:path";
 import { test, type TestContext } from "node:test";
-import { assembleImageRoot, packagesOf, parseLdd, readDockerfile, sharedLibraries } from "../../scripts/image-root.ts";
+import {
+  assembleImageRoot,
+  packagesOf,
+  parseLdd,
+  readDockerfile,
+  sharedLibraries,
+} from "../../scripts/image/image-root.ts";
 import { readPins } from "../../scripts/image/pins.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { type Deployment, render } from "../manifests/manifest-files.ts";

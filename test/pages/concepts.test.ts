@@ -8,11 +8,10 @@ import { countedSpec, CountedSpec } from "../../src/accounting/count/counted-spe
 import { floorConditions } from "../../src/accounting/count/floor-conditions.ts";
 import { summarize } from "../../src/accounting/count/summary.ts";
 import { cellLeaseAnnotations, cellLeaseLabels } from "../../src/api/cell-lease.ts";
-import { withConditions } from "../../src/api/v1alpha1/conditions.ts";
+import { withConditions, withReady } from "../../src/api/v1alpha1/conditions.ts";
 import { decodePodProtector } from "../../src/api/v1alpha1/decode.ts";
 import { annotations, apiGroup, labels, overrides, sourceLabels } from "../../src/api/v1alpha1/names.ts";
 import { type PodProtector, type PodProtectorStatus } from "../../src/api/v1alpha1/pod-protector.ts";
-import { withReady } from "../../src/api/v1alpha1/ready-condition.ts";
 import { planFor } from "../../src/generator/sources/source-plan.ts";
 import { compileSelector, formatSelector } from "../../src/label-index/canonical-selector.ts";
 import { deployments } from "../../src/sources/deployment.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { readDockerfile } from "../../scripts/image-root.ts";
+import { readDockerfile } from "../../scripts/image/image-root.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { roleRuns } from "./docker-runs.ts";
 

@@ -15,14 +15,14 @@
  *
  * Exits with 1 when something was found, with 2 when a setting is wrong. The last line of a hunt is JSON.
  */
-import { coverage } from "./coverage.ts";
-import { describeFailure, hunt, replayCommand } from "./hunt.ts";
+import { coverage } from "./hunt/coverage.ts";
+import { describeFailure, hunt, replayCommand } from "./hunt/hunt.ts";
 import { reportMutations } from "./mutations/report.ts";
-import { report } from "./report.ts";
+import { report } from "./hunt/report.ts";
 import { previousRelease } from "./processes/previous-release.ts";
-import { readSettings, type Settings } from "./settings.ts";
-import { shrink } from "./shrink.ts";
-import { speed } from "./speed.ts";
+import { readSettings, type Settings } from "./hunt/settings.ts";
+import { shrink } from "./hunt/shrink.ts";
+import { speed } from "./hunt/speed.ts";
 import { RunPool } from "./workers/run-pool.ts";
 import { type RunTask, planOf } from "./workers/task.ts";
 

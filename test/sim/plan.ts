@@ -59,13 +59,13 @@ export const sourceClasses = [
   "drains",
   "node-loss",
 ] as const;
-/** What the core loses (actors/core-losses.ts). */
+/** What the core loses (actors/strikes/core-losses.ts). */
 const coreLosses = ["lost-protectors"] as const;
-/** What a tool changes everywhere at once (actors/mass-changes.ts). */
+/** What a tool changes everywhere at once (actors/strikes/mass-changes.ts). */
 const massChanges = ["mass-changes"] as const;
-/** What happens to a whole core at once (actors/core-losses.ts). */
+/** What happens to a whole core at once (actors/strikes/core-losses.ts). */
 const coreDisasters = ["wiped-core", "deleted-crd"] as const;
-/** What people have namespaces in (actors/modes.ts). Drawn after the size and the sources of the world. */
+/** What people have namespaces in (actors/people/modes.ts). Drawn after the size and the sources of the world. */
 const modes = ["modes"] as const;
 /** Drawn when all else of a plan has been. A class that is new comes last. */
 const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
@@ -81,11 +81,11 @@ export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry
 const lateFaults: ReadonlySet<string> = new Set(drawnLate);
 export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
 
-/** What is lost for ever at some time (actors/losses.ts). */
+/** What is lost for ever at some time (actors/strikes/losses.ts). */
 const losses = ["cell", "webhook", "aggregator", "fences", "writes of a webhook", "writes of a cell", "core"] as const;
 export type Loss = (typeof losses)[number] | "none";
 
-/** Process after process is replaced by another release (actors/upgrades.ts): by this one, or back by the previous. */
+/** Process after process is replaced (actors/strikes/upgrades.ts): by this release, or back by the previous. */
 export type Upgrade = "none" | "forward" | "back";
 /** Counted where the previous release was not at hand. */
 export const upgradesLeftOut = "upgrades left out";

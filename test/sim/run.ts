@@ -1,11 +1,11 @@
 /** The run of a world: it starts, pods are deleted while things go wrong, all heals, and all quota must come back. */
 import { uniform } from "../../src/util/rng.ts";
-import { Chaos } from "./actors/chaos.ts";
+import { Chaos } from "./actors/strikes/chaos.ts";
 import { CoreCast } from "./actors/core-cast.ts";
 import { Deleters } from "./actors/deleters.ts";
 import { Workload } from "./actors/workload.ts";
-import { type AccountingChecker } from "./checkers/accounting.ts";
-import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/exclusions.ts";
+import { type AccountingChecker } from "./checkers/accounting/accounting.ts";
+import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/accounting/exclusions.ts";
 import { settleWindowMs } from "./core.ts";
 import { drawPlan, type FaultClass, isDemandedOfUpgrades, type Plan, upgradesLeftOut } from "./plan.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
@@ -79,7 +79,7 @@ export interface RunResult {
   readonly totals: WorldTotals;
   readonly virtualMs: number;
   readonly healedMs: number;
-  /** What was excluded from the promise (checkers/exclusions.ts). */
+  /** What was excluded from the promise (checkers/accounting/exclusions.ts). */
   readonly exclusions: ReadonlyMap<Exclusion, ExclusionUse>;
   /** Quota held by admissions, in pod-seconds. */
   readonly heldPodSeconds: number;
@@ -257,7 +257,7 @@ async function counted(world: World, healedAtMs: number): Promise<void> {
     kernel.fail(`new pods are not counted when everything is well: ${describe(world)}`);
 }
 
-/** Everything is well, and deletions go on: none is refused without need (checkers/refusals.ts). */
+/** Everything is well, and deletions go on: none is refused without need (checkers/reviews/refusals.ts). */
 async function deleteInCalm(world: World, { deleters, cores }: Pick<Actors, "deleters" | "cores">): Promise<void> {
   const { kernel, calm } = world;
   calm.allIsWell();

@@ -1,7 +1,7 @@
-/** The same short runs of many seeds: 20 in `make test` (run.test.ts), 200 in `make test-long` (run.long.ts). */
+/** The same short runs of many seeds: 4 in `make test` (run.test.ts), 200 in `make proofs` (run.proof.ts). */
 import assert from "node:assert/strict";
 import { type TestContext } from "node:test";
-import { describeFailure } from "./hunt.ts";
+import { describeFailure } from "./hunt/hunt.ts";
 import { RunPool } from "./workers/run-pool.ts";
 import { type RunTask } from "./workers/task.ts";
 

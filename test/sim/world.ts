@@ -5,12 +5,12 @@
 import { assert } from "../../src/util/assert.ts";
 import { type JsonObject, asObject } from "../double/engine/object.ts";
 import { builtInResources } from "../double/engine/resources.ts";
-import { type AccountingChecker, type Breach } from "./checkers/accounting.ts";
+import { type AccountingChecker, type Breach } from "./checkers/accounting/accounting.ts";
 import { checkBounds, leftovers } from "./checkers/bounds.ts";
 import { Calm } from "./checkers/calm.ts";
-import { Ledger } from "./checkers/ledger.ts";
-import { RefusalChecker } from "./checkers/refusals.ts";
-import { ReviewChecker } from "./checkers/reviews.ts";
+import { Ledger } from "./checkers/accounting/ledger.ts";
+import { RefusalChecker } from "./checkers/reviews/refusals.ts";
+import { ReviewChecker } from "./checkers/reviews/reviews.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
 import { ServerConditions } from "./clusters/conditions.ts";
 import { forbiddenInCore, forbiddenInWorker } from "./clusters/rights.ts";
@@ -247,7 +247,8 @@ export class World {
       onBreach: (breach) => void totals.breaches.push(breach),
       onRestoreBreach: (breach) => void totals.restoreBreaches.push(breach),
       beforeChecks: () => {
-        for (const process of this.processes()) this.#checkBounds(process);
+        // Those of a generator have no limits while it works, and are a lot to read.
+        for (const process of [...this.aggregators, ...this.webhooks]) this.#checkBounds(process);
       },
       afterChecks: () => this.refusals.changed(),
     };

@@ -74,7 +74,7 @@ export async function startDoubleTarget({ samples, massChanges, hasCrds }: Doubl
       const lines = generators.flatMap((one) => one.errors()).map((one) => JSON.stringify(one));
       return lines.filter((line) => line.includes('"default/'));
     },
-    manyCount: 300,
+    manyCount: 100,
   };
   return { target, generator, stop: () => generator().stop() };
 }

@@ -11,24 +11,22 @@
 import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
 import { compareResourceVersions } from "../../api/resource-version.ts";
 import { type Aggregation, type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { assert } from "../../util/assert.ts";
 import { type EpochMicros, later, type MonotonicMs } from "../../util/clock.ts";
-import { type CellMemory, type OwnAggregation } from "./cell-memory.ts";
 import { type PodCensus, type PodCounts } from "./pod-counts.ts";
-import { type Settlement } from "../settle/settlement.ts";
-import { type Snapshot } from "../settle/settlement.ts";
+import { type OwnAggregation, type ProtectorMemory } from "./protector-memory.ts";
+import { type Settlement, type Snapshot } from "../settle/settlement.ts";
 
 export interface CellPlanInput {
   readonly cellID: string;
-  readonly cell: CellStatus | undefined;
+  /** Of a countable PodProtector. */
+  readonly memory: ProtectorMemory;
+  /** Made by the minReadySeconds of the newest version that is remembered. */
   readonly census: PodCensus;
-  readonly countedSpec: string;
-  /** By which `census` was made. */
-  readonly minReadySeconds: number;
   readonly snapshot: Pick<Snapshot, "version" | "barrierSentAtMs">;
   /** The newest moment certainly covered by the snapshot. */
   readonly lastEventTime: EpochMicros | undefined;
   readonly settlement: Settlement;
-  readonly memory: CellMemory;
   readonly settleWindowMs: number;
   readonly nowMs: MonotonicMs;
   readonly now: EpochMicros;
@@ -42,48 +40,37 @@ export type CellPlan =
   | { readonly kind: "barrier"; readonly fromMs: MonotonicMs }
   | { readonly kind: "write"; readonly cell: CellStatus & { readonly aggregation: OwnAggregation } };
 
-/** Decides what to write for one cell. Updates the waits in `memory`, nothing else. */
+/** Decides what to write for one cell. Updates the wait for first counts in `memory`, nothing else. */
 export function planCell(input: CellPlanInput): CellPlan {
-  const { census, memory, snapshot, settlement, countedSpec } = input;
-  const recorded = memory.effective(input.cell?.aggregation);
+  const { census, memory, snapshot, settlement } = input;
+  const recorded = memory.recorded();
   const hasBuckets = settlement.buckets.length > 0 || settlement.settled.size > 0;
   if (recorded === undefined && census.counts.totalReplicas === 0 && !hasBuckets) {
     return { kind: "unchanged" };
   }
 
-  const restoredSinceMs = memory.restoredSinceMs;
+  const { restoredSinceMs } = memory;
   if (restoredSinceMs !== undefined) {
     const fromMs = later(restoredSinceMs, input.settleWindowMs);
     if (input.nowMs < fromMs || snapshot.barrierSentAtMs < fromMs) return { kind: "barrier", fromMs };
     return { kind: "write", cell: cellOf(input, recorded, true) };
   }
 
-  const recordedVersion = recorded?.resourceVersion;
-  if (recordedVersion === undefined || recorded?.countedSpec !== countedSpec) {
-    const fromMs = firstCountsFromMs(input);
-    if (snapshot.barrierSentAtMs <= fromMs) return { kind: "barrier", fromMs };
-    if (recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0)
-      return { kind: "behind" };
-    return { kind: "write", cell: cellOf(input, recorded) };
-  }
-  memory.firstCountsDone();
-
-  if (compareResourceVersions(snapshot.version, recordedVersion) < 0) return { kind: "behind" };
+  const fromMs = memory.firstCountsFromMs(input.settleWindowMs, input.nowMs);
+  if (fromMs !== undefined && snapshot.barrierSentAtMs <= fromMs) return { kind: "barrier", fromMs };
+  if (isBelow(snapshot, recorded)) return { kind: "behind" };
   const countedAt = recorded?.countedAt;
   const becameCountable =
     census.newestAvailableAt !== undefined &&
     (countedAt === undefined || census.newestAvailableAt > epochMicrosOf(countedAt));
-  if (settlement.settled.size === 0 && !becameCountable && haveSameCounts(recorded, census.counts))
-    return { kind: "unchanged" };
+  const isAsRecorded = settlement.settled.size === 0 && !becameCountable && haveSameCounts(recorded, census.counts);
+  if (fromMs === undefined && isAsRecorded) return { kind: "unchanged" };
   return { kind: "write", cell: cellOf(input, recorded) };
 }
 
-/** First counts need a barrier that was sent after this moment. */
-function firstCountsFromMs({ memory, countedSpec, cell, nowMs, settleWindowMs }: CellPlanInput): MonotonicMs {
-  const sinceMs = memory.firstCountsSince(countedSpec, nowMs, cell?.aggregation);
-  if (memory.remadeSinceMs === undefined) return sinceMs;
-  const settledMs = later(memory.remadeSinceMs, settleWindowMs);
-  return settledMs > sinceMs ? settledMs : sinceMs;
+/** Whether the snapshot is older than the one that is recorded. */
+function isBelow({ version }: CellPlanInput["snapshot"], recorded: Aggregation | undefined): boolean {
+  return recorded?.resourceVersion !== undefined && compareResourceVersions(version, recorded.resourceVersion) < 0;
 }
 
 /** Compares counts; fields that a Go aggregator leaves out are 0. */
@@ -99,39 +86,38 @@ export function haveSameCounts(recorded: Aggregation | undefined, counts: PodCou
   );
 }
 
-/** Whether what is recorded belongs to another cluster, or, being above the snapshot, to a former history of ours. */
-function overrules({ cell, memory, snapshot }: CellPlanInput): boolean {
-  if (memory.isTakenOver) return true;
-  const recordedVersion = cell?.aggregation?.resourceVersion;
-  return recordedVersion !== undefined && compareResourceVersions(snapshot.version, recordedVersion) < 0;
-}
-
-/** `isRecount`: written whatever is recorded. */
+/**
+ * `isRecount`: written whatever is recorded. So it is, too, where that belongs to another cluster, or, being above the
+ * snapshot, to a former history of ours.
+ */
 function cellOf(
   input: CellPlanInput,
   recorded: Aggregation | undefined,
-  isRecount = overrules(input),
+  isRecount = input.memory.isTakenOver || isBelow(input.snapshot, input.memory.cell()?.aggregation),
 ): CellStatus & { readonly aggregation: OwnAggregation } {
+  const { memory, settlement } = input;
   const { counts } = input.census;
+  const countedSpec = memory.countedSpec();
+  assert(countedSpec !== undefined, "only a countable PodProtector is counted");
   const now = formatMicroTime(input.now);
   const seen = input.lastEventTime === undefined ? undefined : formatMicroTime(input.lastEventTime);
   const before = recorded?.lastEventTime;
   // A recorded time in the future comes from a clock that was fast. No event would be newer for a long time.
   const isBeforeUsable = before !== undefined && before <= now;
   const covered = isBeforeUsable && (seen === undefined || seen <= before) ? before : seen;
-  const recountedAt = isRecount ? input.memory.nextMark(recorded) : recorded?.recountedAt;
+  const recountedAt = isRecount ? memory.nextMark() : recorded?.recountedAt;
   return {
-    ...input.cell,
+    ...memory.cell(),
     cellID: input.cellID,
     aggregation: {
       ...counts,
       ...(covered === undefined ? {} : { lastEventTime: covered }),
       resourceVersion: input.snapshot.version,
       countedAt: now,
-      countedSpec: input.countedSpec,
-      countedMinReadySeconds: input.minReadySeconds,
+      countedSpec,
+      countedMinReadySeconds: memory.newest.protector.spec.minReadySeconds,
       ...(recountedAt === undefined ? {} : { recountedAt }),
     },
-    admissionHistory: input.settlement.buckets.length === 0 ? {} : { buckets: input.settlement.buckets },
+    admissionHistory: settlement.buckets.length === 0 ? {} : { buckets: settlement.buckets },
   };
 }

@@ -2,8 +2,7 @@
  * The conditions of a PodProtector that its aggregators write (docs/conditions.md): where it stands against its floor,
  * and which cells have to count. They are found in the object alone, so that the aggregators of all cells agree.
  */
-import { type FoundConditions, type Holding } from "../../api/v1alpha1/conditions.ts";
-import { readyOf } from "../../api/v1alpha1/ready-condition.ts";
+import { type FoundConditions, type Holding, readyOf } from "../../api/v1alpha1/conditions.ts";
 import { type CellStatus, type PodProtectorSpec, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { totalWeight } from "../history/bucket.ts";
 import { type CountedSpec } from "./counted-spec.ts";

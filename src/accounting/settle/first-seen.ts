@@ -45,8 +45,10 @@ interface Sample {
 const samplesMax = 1024;
 
 export class FirstSeen {
-  #singles = new Map<string, SingleSeen>();
-  #packed = new Map<string, Seen>();
+  /** By pod UID. Undefined = there are none, as of most PodProtectors, of which a core has thousands. */
+  #singles: Map<string, SingleSeen> | undefined;
+  /** By digest, likewise. */
+  #packed: Map<string, Seen> | undefined;
   #samples: Sample[] = [];
   #observed: readonly Bucket[] = [];
 
@@ -61,7 +63,7 @@ export class FirstSeen {
     for (const bucket of buckets) {
       const kind = bucketKind(bucket);
       if (kind.kind === "single") {
-        const before = this.#singles.get(kind.podUID);
+        const before = this.#singles?.get(kind.podUID);
         const unchanged = before?.startTime === bucket.startTime && before.version === kind.version;
         singles.set(
           kind.podUID,
@@ -76,14 +78,14 @@ export class FirstSeen {
         );
       } else if (kind.kind === "packed") {
         for (const digest of kind.digests.list()) {
-          packed.set(digest, (isContinuous ? this.#packed.get(digest) : undefined) ?? { sinceMs: nowMs });
+          packed.set(digest, (isContinuous ? this.#packed?.get(digest) : undefined) ?? { sinceMs: nowMs });
         }
       } else {
         anonymous += kind.counter;
       }
     }
-    this.#singles = singles;
-    this.#packed = packed;
+    this.#singles = singles.size > 0 ? singles : undefined;
+    this.#packed = packed.size > 0 ? packed : undefined;
     this.#observed = buckets;
     if (!isContinuous) this.#samples = [];
     this.#observeAnonymous(anonymous, nowMs);
@@ -96,21 +98,20 @@ export class FirstSeen {
 
   /** Starts all waits again (the worker's history was reset). */
   restart(nowMs: MonotonicMs): void {
-    for (const [podUID, seen] of this.#singles) {
-      const { startTime, version, isRefreshed } = seen;
-      this.#singles.set(podUID, { sinceMs: nowMs, startTime, version, isRefreshed });
-    }
-    for (const digest of this.#packed.keys()) this.#packed.set(digest, { sinceMs: nowMs });
+    this.#singles?.forEach(({ startTime, version, isRefreshed }, podUID, singles) =>
+      singles.set(podUID, { sinceMs: nowMs, startTime, version, isRefreshed }),
+    );
+    this.#packed?.forEach((_, digest, packed) => packed.set(digest, { sinceMs: nowMs }));
     const count = this.anonymousCount();
     this.#samples = count === 0 ? [] : [{ atMs: nowMs, count }];
   }
 
   single(podUID: string): Seen {
-    return this.#singles.get(podUID) ?? unseen;
+    return this.#singles?.get(podUID) ?? unseen;
   }
 
   packed(digest: string): Seen {
-    return this.#packed.get(digest) ?? unseen;
+    return this.#packed?.get(digest) ?? unseen;
   }
 
   /** Since when the snapshot could be compared with this bucket; the first call sets it to now. */
@@ -153,7 +154,7 @@ export class FirstSeen {
 
   /** Only a repeated review takes a pod out of a packed bucket. */
   #isPacked(podUID: string): boolean {
-    return this.#packed.size > 0 && this.#packed.has(digestOfUID(podUID));
+    return this.#packed !== undefined && this.#packed.has(digestOfUID(podUID));
   }
 
   #observeAnonymous(count: number, nowMs: MonotonicMs): void {

@@ -16,9 +16,9 @@ import {
   type ReadEventTime,
   readManagedFieldsTime,
   readStatusTime,
-} from "../../api/event-time.ts";
+  type PodRecord,
+} from "../../api/pod.ts";
 import { formatMicroTime } from "../../api/micro-time.ts";
-import { type PodRecord } from "../../api/pod.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type EpochMicros } from "../../util/clock.ts";

@@ -4,10 +4,16 @@
  * object changes.
  */
 import { asList, asObject, fieldsOf } from "../../api/json.ts";
+import {
+  type AdmissionregistrationV1WebhookClientConfig,
+  type V1ObjectMeta,
+  type V1ValidatingWebhook,
+  type V1ValidatingWebhookConfiguration,
+} from "../../api/models.ts";
 import { readData, trustedConfigMap } from "../../certificates/objects.ts";
 import { isKubeError, type KubeClient, KubeError, type Resource, resourcePath } from "../../kube/kube-client.ts";
 import { type Clock, sleep } from "../../util/clock.ts";
-import { messageOf } from "../../util/error-message.ts";
+import { messageOf } from "../../util/printable.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Gauge, type Metrics } from "../../util/metrics.ts";
 import { readCertificates } from "../../util/pem-certificates.ts";
@@ -69,21 +75,22 @@ export class CaBundle {
     const { worker, configuration, logger } = this.#options;
     const published = await this.#published(signal);
     const path = resourcePath(configurations, { name: configuration });
-    const read = fieldsOf(await worker.request({ method: "GET", path, timeoutMs, signal }));
+    const answer = await worker.request({ method: "GET", path, timeoutMs, signal });
+    const read = fieldsOf<V1ValidatingWebhookConfiguration>(answer);
     const wanted = Buffer.from(published).toString("base64");
-    const entries = asList(read["webhooks"]).map((entry) => fieldsOf(entry));
+    const entries = asList(read.webhooks).map((entry) => fieldsOf<V1ValidatingWebhook>(entry));
     const operations = entries.flatMap((entry, index) => {
-      const client = asObject(entry["clientConfig"]);
-      if (client === undefined || client["caBundle"] === wanted) return [];
+      const client = asObject<AdmissionregistrationV1WebhookClientConfig>(entry.clientConfig);
+      if (client === undefined || client.caBundle === wanted) return [];
       const at = `/webhooks/${index}`;
       return [
         // The entry that was read, and no other one.
-        { op: "test", path: `${at}/name`, value: entry["name"] },
+        { op: "test", path: `${at}/name`, value: entry.name },
         { op: "add", path: `${at}/clientConfig/caBundle`, value: wanted },
       ];
     });
     if (operations.length === 0) return;
-    const { resourceVersion } = fieldsOf(read["metadata"]);
+    const { resourceVersion } = fieldsOf<V1ObjectMeta>(read.metadata);
     const version = { op: "test", path: "/metadata/resourceVersion", value: resourceVersion };
     const contentType = "application/json-patch+json";
     await worker.request({ method: "PATCH", path, contentType, body: [version, ...operations], timeoutMs, signal });

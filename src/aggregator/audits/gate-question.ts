@@ -8,7 +8,23 @@ import { readAnnotations } from "../../api/pod.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type DummyPod, dummyPodPath } from "../../kube/dummy-pod.ts";
 import { asKubeError, type KubeClient, type KubeError, type KubeRequest } from "../../kube/kube-client.ts";
-import { type Finding } from "./gate-state.ts";
+
+/** The values of the gauge; see the document for what each one means. */
+export const gateFindings = ["ok", "missing", "other-cell", "unreachable", "unknown"] as const;
+
+export type Finding =
+  | { readonly kind: "ok" }
+  /** The deletion passed, and nobody of ours has seen it: the gate is open. */
+  | { readonly kind: "missing" }
+  /** The webhook was called for another cell, and so counts the pods of another cluster. */
+  | { readonly kind: "other-cell"; readonly cell: string }
+  /** The API server calls the webhook and gets no decision: the gate is closed, and refuses everything. */
+  | { readonly kind: "unreachable"; readonly why: string }
+  /** Nothing was found out. */
+  | { readonly kind: "unknown"; readonly why: string; readonly isForbidden: boolean };
+
+/** What is wrong with the gate. */
+export type GateFault = Exclude<Finding, { readonly kind: "ok" | "unknown" }>;
 
 interface GateLimits extends Pick<KubeRequest, "signal" | "timeoutMs"> {
   /** Called with the release of the webhook that answered, if that tells. */

@@ -1,12 +1,11 @@
 /**
- * Reads and writes PodProtectors for one cell, and keeps their ProtectorState up to date with the answers. A write
+ * Reads and writes PodProtectors for one cell, and keeps their ProtectorMemory up to date with the answers. A write
  * replaces this cell's status only, in one compare-and-swap on the newest known object.
  */
 import { type CellStatus, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
-import { type OwnAggregation } from "../../accounting/count/cell-memory.ts";
+import { type OwnAggregation, type ProtectorMemory } from "../../accounting/count/protector-memory.ts";
 import { floorConditions, hasNews, writesConditionsAlone } from "../../accounting/count/floor-conditions.ts";
-import { type FoundConditions, withConditions } from "../../api/v1alpha1/conditions.ts";
-import { withReady } from "../../api/v1alpha1/ready-condition.ts";
+import { type FoundConditions, withConditions, withReady } from "../../api/v1alpha1/conditions.ts";
 import { type SummarizedSpec, summarize } from "../../accounting/count/summary.ts";
 import { type Settlement } from "../../accounting/settle/settlement.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
@@ -18,7 +17,6 @@ import { type Logger } from "../../util/logger.ts";
 import { type Outcome } from "../../work-queue/index.ts";
 import { type CountingPace } from "./counting-pace.ts";
 import { type AggregatorMetrics } from "../metrics.ts";
-import { type ProtectorState } from "./protector-state.ts";
 import { RefusedConditions } from "./refused-conditions.ts";
 import { type WriteBudget } from "./write-budget.ts";
 
@@ -58,15 +56,15 @@ export class CellWriter {
   }
 
   /** Reads the object live. Undefined when the state holds it now; else how the reconciliation ends. */
-  async refresh(state: ProtectorState, signal: AbortSignal): Promise<Outcome | undefined> {
+  async refresh(memory: ProtectorMemory, signal: AbortSignal): Promise<Outcome | undefined> {
     const { core, clock } = this.#options;
-    const { resourceVersion: knownVersion, protector } = state.newest;
+    const { resourceVersion: knownVersion, protector } = memory.newest;
     const live = await readProtectorLive(core, protector.metadata, { signal });
     switch (live.kind) {
       case "read":
         // Replaced: the watch will say so.
-        if (!isSameObject(live.stored, state)) return { kind: "done" };
-        state.readLive(live.stored, knownVersion, clock.monotonicMs());
+        if (!isSameObject(live.stored, memory)) return { kind: "done" };
+        memory.readLive(live.stored, knownVersion, clock.monotonicMs());
         return undefined;
       case "gone":
         // The watch will say so.
@@ -81,27 +79,27 @@ export class CellWriter {
 
   /** Writes `cell` over the newest known object. Never rejects for operating errors. */
   async write(
-    state: ProtectorState,
+    memory: ProtectorMemory,
     cell: CellStatus & { readonly aggregation: OwnAggregation },
     settled: Settlement["settled"],
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { clock, metrics } = this.#options;
-    const base = state.newest;
+    const base = memory.newest;
     const counted = withCell(base.protector.status, cell, base.protector.spec);
-    const { outcome, status } = await this.#swapWithConditions(state, counted, this.#pruned(), signal);
+    const { outcome, status } = await this.#swapWithConditions(memory, counted, this.#pruned(), signal);
     switch (outcome.kind) {
       case "written":
         this.#noteDropped(outcome.stored, status);
-        state.wrote(outcome.stored, cell.aggregation, clock.monotonicMs());
+        memory.wrote(outcome.stored, cell.aggregation, clock.monotonicMs());
         for (const [reason, weight] of settled) metrics.settled.inc({ reason }, weight);
         if (settled.has("gave-up")) metrics.fences.inc({ result: "gave-up" }, settled.get("gave-up"));
-        this.#notePruned(state, outcome.stored, cell.cellID);
+        this.#notePruned(memory, outcome.stored, cell.cellID);
         return { kind: "done" };
       case "conflict":
         // Gone or replaced: the watch will say so.
-        if (!isSameObject(outcome.live, state)) return { kind: "done" };
-        state.readLive(outcome.live, base.resourceVersion, clock.monotonicMs());
+        if (!isSameObject(outcome.live, memory)) return { kind: "done" };
+        memory.readLive(outcome.live, base.resourceVersion, clock.monotonicMs());
         return { kind: "conflict" };
       case "failed":
         return outcome;
@@ -114,20 +112,20 @@ export class CellWriter {
    * Writes the conditions of the newest known object, with the summary, if what they tell has changed and nothing else
    * will write them; does nothing otherwise. Never rejects for operating errors.
    */
-  async writeConditions(state: ProtectorState, cellID: string, signal: AbortSignal): Promise<Outcome> {
+  async writeConditions(memory: ProtectorMemory, cellID: string, signal: AbortSignal): Promise<Outcome> {
     const { clock } = this.#options;
-    const base = state.newest;
+    const base = memory.newest;
     const known = base.protector.status;
     if (known === undefined || this.#areConditionsDropped || !writesConditionsAlone(known, cellID))
       return { kind: "done" };
     const plain = { ...known, summary: summarize(known.cells, base.protector.spec) };
-    if (!hasNews(known, this.#withConditions(state, plain, {}))) return { kind: "done" };
-    const { outcome, status } = await this.#swapWithConditions(state, plain, {}, signal);
+    if (!hasNews(known, this.#withConditions(memory, plain, {}))) return { kind: "done" };
+    const { outcome, status } = await this.#swapWithConditions(memory, plain, {}, signal);
     if (outcome.kind === "failed") return outcome;
     const stored = outcome.kind === "written" ? outcome.stored : outcome.live;
     // Gone or replaced: the watch will say so.
-    if (!isSameObject(stored, state)) return { kind: "done" };
-    state.readLive(stored, base.resourceVersion, clock.monotonicMs());
+    if (!isSameObject(stored, memory)) return { kind: "done" };
+    memory.readLive(stored, base.resourceVersion, clock.monotonicMs());
     if (outcome.kind === "conflict") return { kind: "conflict" };
     this.#noteDropped(stored, status);
     return { kind: "done" };
@@ -138,18 +136,18 @@ export class CellWriter {
    * while the core refuses them.
    */
   #swapWithConditions(
-    state: ProtectorState,
+    memory: ProtectorMemory,
     plain: PodProtectorStatus,
     others: FoundConditions,
     signal: AbortSignal,
   ): Promise<{ readonly outcome: CheckedSwap; readonly status: PodProtectorStatus }> {
     const { core, budget, pace, clock, metrics } = this.#options;
-    const base = state.newest;
+    const base = memory.newest;
     const areRefused = !this.#refusedConditions.areTried();
-    const status = this.#withConditions(state, plain, others);
+    const status = this.#withConditions(memory, plain, others);
     return this.#refusedConditions.written({ status, plain }, base, async (sent) => {
       const sentAtMs = clock.monotonicMs();
-      state.sending(sentAtMs);
+      memory.sending(sentAtMs);
       budget.wrote(base.key, JSON.stringify(sent).length, sent.cells.length);
       const outcome = await swapStatusAndCheck(core, base, sent, { signal });
       if (outcome.kind === "written") pace.took(clock.monotonicMs() - sentAtMs);
@@ -160,10 +158,10 @@ export class CellWriter {
   }
 
   /** The status with the conditions that follow from it, and `others`; as it is while the core refuses them. */
-  #withConditions(state: ProtectorState, status: PodProtectorStatus, others: FoundConditions): PodProtectorStatus {
-    const question = state.question();
+  #withConditions(memory: ProtectorMemory, status: PodProtectorStatus, others: FoundConditions): PodProtectorStatus {
+    const question = memory.question();
     if (question === undefined || !this.#refusedConditions.areTried()) return status;
-    const { spec, metadata } = state.newest.protector;
+    const { spec, metadata } = memory.newest.protector;
     const found = { ...floorConditions(spec, status, question), ...others };
     const now = this.#options.clock.epochMicros();
     const { generation } = metadata;
@@ -183,7 +181,7 @@ export class CellWriter {
   }
 
   /** Looks whether the answer to a write lacks extension fields: counts each such answer, logs at most one an hour. */
-  #notePruned(state: ProtectorState, stored: StoredProtector, cellID: string): void {
+  #notePruned(memory: ProtectorMemory, stored: StoredProtector, cellID: string): void {
     const { core, clock, logger, metrics } = this.#options;
     const areCountsPruned = isPruned(stored, cellID);
     this.#isPruning = areCountsPruned || isSummaryPruned(stored);
@@ -196,13 +194,13 @@ export class CellWriter {
       ? "only upstream's guarantee holds"
       : "columns are empty and conditions may be missing";
     logger.warn(`The CRD of the core drops extension fields, so ${loss}; install the CRD of this version`, {
-      podProtector: state.key,
+      podProtector: memory.key,
     });
   }
 }
 
-function isSameObject(live: StoredProtector | undefined, state: ProtectorState): live is StoredProtector {
-  return live !== undefined && live.uid === state.uid;
+function isSameObject(live: StoredProtector | undefined, memory: ProtectorMemory): live is StoredProtector {
+  return live !== undefined && live.uid === memory.uid;
 }
 
 /** Whether the CRD dropped the extension fields of what was written. */

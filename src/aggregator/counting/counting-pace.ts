@@ -12,13 +12,13 @@ import { type ObjectKey } from "../../api/object-key.ts";
 import { type PodRecord } from "../../api/pod.ts";
 import { type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
 import { canMeet, criterionFor } from "../../accounting/count/health-criterion.ts";
+import { type ProtectorMemory } from "../../accounting/count/protector-memory.ts";
 import { historyConfigOf } from "../../accounting/history/history-config.ts";
 import { type InformerEvent } from "../../kube/informer.ts";
 import { type Clock, later } from "../../util/clock.ts";
 import { type Counter } from "../../util/metrics.ts";
 import { type Rng, uniform } from "../../util/rng.ts";
 import { type AggregatorSettings } from "./dependencies.ts";
-import { type ProtectorState } from "./protector-state.ts";
 import { WriteBudget } from "./write-budget.ts";
 
 /** For each cell of an object: longer than its API server takes for one write, so that cells meet few conflicts. */
@@ -81,33 +81,33 @@ export class CountingPace {
   }
 
   /** Milliseconds within which its owner wants the object to be counted when nobody waits. */
-  rateMs({ newest }: ProtectorState): number {
+  rateMs({ newest }: ProtectorMemory): number {
     return historyConfigOf(newest.protector.spec.admissionHistoryConfig, this.#options.config.history)
       .aggregationRateMs;
   }
 
   /** Milliseconds until the object is to be counted. Reserves its write. */
-  delayMs(state: ProtectorState, news: News): number {
+  delayMs(memory: ProtectorMemory, news: News): number {
     const { config, clock, rng, asked } = this.#options;
-    const cells = state.newest.protector.status?.cells.length ?? 0;
+    const cells = memory.newest.protector.status?.cells.length ?? 0;
     this.#cellsMax = Math.max(this.#cellsMax, cells);
-    const restMs = (spacing: number): number => later(state.sentAtMs, spacing) - clock.monotonicMs();
+    const restMs = (spacing: number): number => later(memory.sentAtMs, spacing) - clock.monotonicMs();
     const jitter = uniform(rng, config.rateJitterLow, config.rateJitterHigh);
-    const ownMs = this.rateMs(state) * jitter;
+    const ownMs = this.rateMs(memory) * jitter;
     // What an owner wants sooner than others have it comes out of the budget, too.
     const commonMs = config.history.aggregationRateMs * jitter;
     const usualMs = Math.max(ownMs, commonMs, restMs(spacingMs));
     // A count of no pods frees nothing.
-    const isUncounted = state.isUncounted && (state.hasOpen || !this.#options.countsNone(state.key));
-    const isAwaited = this.#isAwaited(state, news, isUncounted);
+    const isUncounted = memory.isUncounted && (memory.hasOpen || !this.#options.countsNone(memory.key));
+    const isAwaited = this.#isAwaited(memory, news, isUncounted);
     // The backoff of the work queue must hold, or a core that is overloaded gets more writes than one that is well.
-    if (state.isFailing || (!isAwaited && ownMs >= commonMs)) return usualMs;
-    const writers = state.cell() === undefined ? this.#cellsMax : cells;
+    if (memory.isFailing || (!isAwaited && ownMs >= commonMs)) return usualMs;
+    const writers = memory.cell() === undefined ? this.#cellsMax : cells;
     const spreadMsMax = Math.min(spreadMsPerCell * writers, spreadMsLimit);
     const spreadMs = uniform(rng, 0, spreadMsMax);
     const sharedMs = ((this.#writeMs ?? 0) * writers) / writingShare;
     const fromMs = Math.max(isAwaited ? spreadMs : ownMs, restMs(Math.max(spacingMs, spreadMsMax, sharedMs)));
-    const reservation = this.budget.reserve(state.key, fromMs, usualMs);
+    const reservation = this.budget.reserve(memory.key, fromMs, usualMs);
     if (reservation === "held") return usualMs;
     const isRefused = "refused" in reservation;
     asked.inc({ result: isRefused ? reservation.refused : "prompt" });
@@ -116,16 +116,16 @@ export class CountingPace {
     return isUncounted ? Math.max(usualMs, spreadMs) : usualMs;
   }
 
-  #isAwaited(state: ProtectorState, news: News, isUncounted: boolean): boolean {
-    const { spec } = state.newest.protector;
+  #isAwaited(memory: ProtectorMemory, news: News, isUncounted: boolean): boolean {
+    const { spec } = memory.newest.protector;
     // Without a floor nobody is refused.
     if (spec.minAvailable <= 0) return false;
     // Most of these change nothing for the object, and a busy cell has hundreds a second.
     if (news === "progress") return false;
     // Nothing is new then, and the worker may come back from a backup (docs/accounting.md#restores).
     if (!this.#options.isWatching()) return false;
-    if (isUncounted || state.hasOpen) return true;
-    if (news === "other" || this.#options.clock.monotonicMs() >= later(state.lastOpenAtMs, expectedMs)) return false;
+    if (isUncounted || memory.hasOpen) return true;
+    if (news === "other" || this.#options.clock.monotonicMs() >= later(memory.lastOpenAtMs, expectedMs)) return false;
     return givesQuota(news, spec);
   }
 }

@@ -2,7 +2,6 @@
  * Tells people what is not covered (docs/aggregator.md#coverage): pods that no PodProtector protects, and PodProtectors
  * that match no pod. Gauges of every replica, and a line in the log of the leader.
  */
-import { type ObjectKey } from "../../api/object-key.ts";
 import { type Clock, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
@@ -76,30 +75,5 @@ export class CoverageReport {
       });
     if (podProtectors > 0) logger.info("PodProtectors match no pod", { podProtectors, some: named });
     if (isAllWell) logger.info("Every pod is protected by a PodProtector again, and every PodProtector matches pods");
-  }
-}
-
-/** A PodProtector, as far as it matters whether it matches anything. */
-interface MatchedProtector {
-  readonly key: ObjectKey;
-  readonly newest: {
-    readonly protector: {
-      readonly spec: { readonly minAvailable: number };
-      readonly status?: { readonly summary: { readonly totalReplicas: number } } | undefined;
-    };
-  };
-}
-
-/**
- * Those that want pods to stay, and match none: not in this cell, by `countsNone`, nor in another one, by their status.
- * A workload that is scaled to 0 has no floor.
- */
-export function* matchingNothing(
-  protectors: Iterable<MatchedProtector>,
-  countsNone: (key: ObjectKey) => boolean,
-): Iterable<ObjectKey> {
-  for (const { key, newest } of protectors) {
-    const { spec, status } = newest.protector;
-    if (spec.minAvailable > 0 && (status?.summary.totalReplicas ?? 0) === 0 && countsNone(key)) yield key;
   }
 }

@@ -4,8 +4,7 @@
  * kept.
  */
 import { type ObjectKey } from "../../api/object-key.ts";
-import { type PodRecord } from "../../api/pod.ts";
-import { otherWorkload } from "../../api/workload-kind.ts";
+import { type PodRecord, otherWorkload } from "../../api/pod.ts";
 import { type Informer, type InformerEvent } from "../../kube/informer.ts";
 import { type MatchTable } from "./match-table.ts";
 

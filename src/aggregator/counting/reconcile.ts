@@ -2,15 +2,14 @@
 import { type PodRecord } from "../../api/pod.ts";
 import { planCell } from "../../accounting/count/cell-plan.ts";
 import { countPods } from "../../accounting/count/pod-counts.ts";
+import { type ProtectorMemory } from "../../accounting/count/protector-memory.ts";
 import { type FenceRegistry } from "../../accounting/settle/fence-registry.ts";
-import { type SettlementConfig } from "../../accounting/settle/settlement.ts";
-import { type Snapshot } from "../../accounting/settle/settlement.ts";
+import { type SettlementConfig, type Snapshot } from "../../accounting/settle/settlement.ts";
 import { type SyncTime } from "../../accounting/settle/sync-time.ts";
-import { assert, assertNever } from "../../util/assert.ts";
+import { assertNever } from "../../util/assert.ts";
 import { type Clock, earlierOf, type EpochMicros, later, type MonotonicMs } from "../../util/clock.ts";
 import { type Outcome } from "../../work-queue/index.ts";
 import { type CellWriter } from "./cell-writer.ts";
-import { type ProtectorState } from "./protector-state.ts";
 
 /**
  * The cell as one aggregation sees it, all read at one moment. Version, barrier and time are read before the pods are
@@ -45,9 +44,9 @@ export interface Pass {
   readonly isCounted: boolean;
 }
 
-/** Resolves to what to wait for next. `state` must be countable. Never rejects for operating errors. */
+/** Resolves to what to wait for next. The PodProtector must be countable. Never rejects for operating errors. */
 export async function reconcileProtector(
-  state: ProtectorState,
+  memory: ProtectorMemory,
   cell: CellView,
   tools: ReconcileTools,
   signal: AbortSignal,
@@ -56,27 +55,12 @@ export async function reconcileProtector(
   const { snapshot, lastEventTime } = cell;
   const nowMs = clock.monotonicMs();
   const now = clock.epochMicros();
-  const countedSpec = state.countedSpec();
-  assert(countedSpec !== undefined, "only a countable PodProtector is aggregated");
-  const buckets = state.cell()?.admissionHistory?.buckets ?? [];
-  const { firstSeen, memory } = state;
+  const buckets = memory.buckets();
+  const { firstSeen, newest } = memory;
   const settlement = config.syncTime.settle({ buckets, firstSeen, snapshot, fences, config, nowMs }, lastEventTime);
-  const { minReadySeconds } = state.newest.protector.spec;
-  const census = countPods(cell.pods, minReadySeconds, now);
-  const plan = planCell({
-    cellID: config.cellID,
-    cell: state.cell(),
-    census,
-    countedSpec,
-    minReadySeconds,
-    snapshot,
-    lastEventTime,
-    settlement,
-    memory,
-    settleWindowMs: config.settleWindowMs,
-    nowMs,
-    now,
-  });
+  const census = countPods(cell.pods, newest.protector.spec.minReadySeconds, now);
+  const { cellID, settleWindowMs } = config;
+  const plan = planCell({ cellID, memory, census, snapshot, lastEventTime, settlement, settleWindowMs, nowMs, now });
   const untilAvailableMs = census.nextAvailableAt === undefined ? undefined : (census.nextAvailableAt - now) / 1000;
   const untilWakeMs = settlement.wakeAtMs === undefined ? undefined : settlement.wakeAtMs - nowMs;
   const waits: Pass = {
@@ -90,12 +74,12 @@ export async function reconcileProtector(
 
   switch (plan.kind) {
     case "unchanged": {
-      const outcome = await tools.writer.writeConditions(state, config.cellID, signal);
+      const outcome = await tools.writer.writeConditions(memory, cellID, signal);
       return outcome.kind === "done" ? waits : { ...waits, outcome };
     }
     case "behind": {
       // The watch usually gets there by itself. A barrier that was sent later and was passed proves that it never will.
-      const sinceMs = state.behindSinceMs(nowMs);
+      const sinceMs = memory.behindSinceMs(nowMs);
       return {
         ...waits,
         waitsForEvent: true,
@@ -107,7 +91,7 @@ export async function reconcileProtector(
     case "barrier":
       return { ...waits, barrierFromMs: earlierOf(plan.fromMs, waits.barrierFromMs), isCounted: false };
     case "write": {
-      const outcome = await tools.writer.write(state, plan.cell, settlement.settled, signal);
+      const outcome = await tools.writer.write(memory, plan.cell, settlement.settled, signal);
       return outcome.kind === "done" ? waits : { ...waits, outcome, isCounted: false };
     }
     default:

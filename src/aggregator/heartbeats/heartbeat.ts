@@ -14,8 +14,8 @@ import { type Logger } from "../../util/logger.ts";
 import { type Rng } from "../../util/rng.ts";
 import { type Backlog } from "../counting/backlog.ts";
 import { type Beat, type CellLeaseWriter } from "./cell-lease-writer.ts";
-import { Freshness, type ProvableWatch } from "../watching/freshness.ts";
-import { type HeartbeatMetrics, type Silence } from "./heartbeat-metrics.ts";
+import { Freshness, type ProvableWatch } from "../watching/barrier.ts";
+import { type HeartbeatMetrics, type Silence } from "../metrics.ts";
 import { type Tenure } from "./tenure.ts";
 
 export interface HeartbeatOptions {

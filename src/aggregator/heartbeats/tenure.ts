@@ -10,9 +10,9 @@ import { namespaces } from "../../kube/resources.ts";
 import { type Clock, later, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { type LinkedAbort, linkedAbort } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
+import { type HeartbeatMetrics } from "../metrics.ts";
 import { type CellClaim, type Verdict } from "./cell-claim.ts";
 import { type CellLeaseWriter } from "./cell-lease-writer.ts";
-import { type HeartbeatMetrics } from "./heartbeat-metrics.ts";
 
 export interface TenureOptions {
   /** Name of the core, for logs and metrics. */

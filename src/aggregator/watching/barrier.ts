@@ -5,16 +5,24 @@
  * - A barrier below what the watch had delivered before it was sent means that the worker's history was reset.
  * - A snapshot that goes back by itself (a relist from a server that lags, or after a reset) includes nothing for
  *   certain any more: all barriers are forgotten, and one is sent to find out which of the two it was.
+ *
+ * `Freshness` keeps a watch provably fresh for heartbeats (docs/aggregator.md#heartbeat): it asks for barriers all the
+ * time, and lists again when one is not passed. Events and bookmarks prove nothing: a watch that is 20 minutes late
+ * delivers them, too.
  */
+import { type SilenceTimes } from "../../accounting/silence/silence-times.ts";
 import { compareResourceVersions, newerResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { errorLabel } from "../../kube/kube-client.ts";
 import { type Clock, later, longAgo, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { Outage } from "../../util/outage.ts";
+import { type Rng, uniform } from "../../util/rng.ts";
 
 export interface BarrierOptions {
   readonly clock: Clock;
   /** Sends the LIST. Rejects with a KubeError. */
   readonly list: (signal: AbortSignal) => Promise<ResourceVersion>;
+  /** Lists all objects again, which passes all barriers that wait. */
+  readonly relist: () => void;
   /** The snapshot has passed a newer barrier. */
   readonly onPassed: () => void;
   /** A LIST has returned, and the watch has not reached its version: an event in the cell would help. */
@@ -84,6 +92,11 @@ export class BarrierTracker {
   /** A consistent (re)list of the informer, sent at `sentAtMs`, has been applied: it is a barrier by itself. */
   listed(sentAtMs: MonotonicMs): void {
     this.#pass(sentAtMs);
+  }
+
+  /** Lists all objects again, which passes all barriers that wait. The caller limits how often. */
+  relist(): void {
+    this.#options.relist();
   }
 
   /**
@@ -198,5 +211,53 @@ export class BarrierTracker {
     this.#pending.push({ sentAtMs, version });
     if (this.#reached !== undefined) this.#passPending(this.#reached);
     if (this.#pending.length > 0) this.#options.onWaiting();
+  }
+}
+
+/** A watch whose progress can be proven. */
+export type ProvableWatch = Pick<BarrierTracker, "passedSentAtMs" | "waitingSinceMs" | "want" | "relist">;
+
+/**
+ * Longest random part of the wait for a barrier. All cells watch the same core, and must not list it all at once; with
+ * it there is still time before the watch counts as stale.
+ */
+const patienceJitter = 0.15;
+
+export class Freshness {
+  readonly #watch: ProvableWatch;
+  readonly #times: SilenceTimes;
+  readonly #rng: Rng;
+  #askedAtMs: MonotonicMs = longAgo;
+  #relistedAtMs: MonotonicMs = longAgo;
+  #patienceMs: number;
+
+  constructor(watch: ProvableWatch, times: SilenceTimes, rng: Rng) {
+    this.#watch = watch;
+    this.#times = times;
+    this.#rng = rng;
+    this.#patienceMs = this.#drawPatience();
+  }
+
+  /** Call this often: sends what is due. */
+  keep(nowMs: MonotonicMs): void {
+    if (nowMs >= later(this.#askedAtMs, this.#times.barrierMs)) {
+      this.#askedAtMs = nowMs;
+      this.#watch.want(nowMs);
+    }
+    const sinceMs = this.#watch.waitingSinceMs;
+    if (sinceMs === undefined || nowMs < later(sinceMs, this.#patienceMs)) return;
+    if (nowMs < later(this.#relistedAtMs, this.#times.relistSpacingMs)) return;
+    this.#relistedAtMs = nowMs;
+    this.#patienceMs = this.#drawPatience();
+    this.#watch.relist();
+  }
+
+  /** Whether the watch has passed a barrier that was sent within the last `withinMs`. */
+  isProven(nowMs: MonotonicMs, withinMs: number): boolean {
+    return nowMs <= later(this.#watch.passedSentAtMs, withinMs);
+  }
+
+  #drawPatience(): number {
+    return this.#times.relistMs * uniform(this.#rng, 1, 1 + patienceJitter);
   }
 }

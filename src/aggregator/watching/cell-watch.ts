@@ -13,7 +13,6 @@ import { type Informer, type InformerEvent } from "../../kube/informer.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
 import { type BarrierOptions, BarrierTracker } from "./barrier.ts";
 import { CellPods } from "./cell-pods.ts";
-import { type ProvableWatch } from "./freshness.ts";
 
 /** What the owner does about news of the cell. */
 export interface CellHandler {
@@ -47,10 +46,11 @@ export interface CellWatchOptions {
  */
 const wallClockStepMsMin = 1000;
 
-export class CellWatch implements ProvableWatch {
+export class CellWatch {
   readonly #options: CellWatchOptions;
   readonly #pods: CellPods;
-  readonly #barriers: BarrierTracker;
+  /** LIST barriers of the pods. Sent while leading. */
+  readonly barriers: BarrierTracker;
   #podsStartedAtMs: MonotonicMs | undefined;
   /** When a reset of the history was found, until the new list has arrived. */
   #resetAtMs: MonotonicMs | undefined;
@@ -62,11 +62,12 @@ export class CellWatch implements ProvableWatch {
     this.#options = options;
     this.#wallClockOffsetMs = wallClockOffsetMs(clock);
     this.#pods = new CellPods(pods, clock, syncTime);
-    this.#barriers = new BarrierTracker({
+    this.barriers = new BarrierTracker({
       ...barriers,
       clock,
+      relist: () => pods.relist({ isPaced: true }),
       onPassed: () => {
-        this.#pods.barrierPassed(this.#barriers.passedSentAtMs);
+        this.#pods.barrierPassed(this.barriers.passedSentAtMs);
         handler.onBarrierPassed();
       },
       onWentBack: (version) => handler.onWentBack(version),
@@ -90,30 +91,6 @@ export class CellWatch implements ProvableWatch {
     this.#podsStartedAtMs = this.#options.clock.monotonicMs();
   }
 
-  /** Sends barriers until the signal aborts, including those asked for before. */
-  start(signal: AbortSignal): void {
-    this.#barriers.start(signal);
-  }
-
-  /** Asks for a barrier that is sent after `fromMs`, which may lie ahead. */
-  wantBarrier(fromMs: MonotonicMs): void {
-    this.#barriers.want(fromMs);
-  }
-
-  /** When the newest barrier that the snapshot has passed was sent; `longAgo` when none was. */
-  get barrierSentAtMs(): MonotonicMs {
-    return this.#barriers.passedSentAtMs;
-  }
-
-  get barrierWaitsSinceMs(): MonotonicMs | undefined {
-    return this.#barriers.waitingSinceMs;
-  }
-
-  /** Lists the pods again, which passes all barriers that wait. The caller limits how often. */
-  relist(): void {
-    this.#options.pods.relist({ isPaced: true });
-  }
-
   /** The version of the snapshot; undefined while there is none that is usable. */
   version(): ResourceVersion | undefined {
     return this.#resetAtMs === undefined ? this.#pods.version() : undefined;
@@ -121,7 +98,7 @@ export class CellWatch implements ProvableWatch {
 
   /** The snapshot to count and settle by, as it is now; undefined while there is none that is usable. */
   snapshot(): Snapshot | undefined {
-    return this.#resetAtMs === undefined ? this.#pods.snapshot(this.#barriers.passedSentAtMs) : undefined;
+    return this.#resetAtMs === undefined ? this.#pods.snapshot(this.barriers.passedSentAtMs) : undefined;
   }
 
   /** The newest moment that the snapshot certainly covers (docs/accounting.md#observed-time). */
@@ -136,13 +113,13 @@ export class CellWatch implements ProvableWatch {
   #progressed(version: ResourceVersion): void {
     this.#checkWallClock();
     if (this.#resetAtMs !== undefined) return;
-    this.#barriers.progressed(version);
+    this.barriers.progressed(version);
     this.#options.handler.onProgress();
   }
 
   #listed(first: boolean): void {
     this.#pods.listed();
-    if (first && this.#podsStartedAtMs !== undefined) this.#barriers.listed(this.#podsStartedAtMs);
+    if (first && this.#podsStartedAtMs !== undefined) this.barriers.listed(this.#podsStartedAtMs);
     const resetAtMs = this.#resetAtMs;
     if (first || resetAtMs === undefined) return;
     this.#resetAtMs = undefined;
@@ -150,13 +127,13 @@ export class CellWatch implements ProvableWatch {
     if (version !== undefined) this.#progressed(version);
     // The list was asked for after the reset was found, and is consistent, so it is a barrier. Without that, counts of
     // the former history would stay until something else happens in the cell.
-    this.#barriers.listed(resetAtMs);
+    this.barriers.listed(resetAtMs);
     this.#options.handler.onListedAfterReset();
   }
 
   #historyReset(details: { readonly barrier: ResourceVersion; readonly snapshot: ResourceVersion }): void {
     this.#resetAtMs = this.#options.clock.monotonicMs();
-    this.#barriers.reset();
+    this.barriers.reset();
     this.#options.handler.onHistoryReset(details);
     this.#options.pods.relist();
   }

@@ -1,6 +1,13 @@
 /** What the aggregator keeps of a pod (compact-pod.ts): pods share equal label sets, namespaces and kinds. */
-import { type Labels, type PodRecord, readPodRecord } from "../../api/pod.ts";
-import { noWorkload, otherWorkload, readWorkloadKind, type ReadWorkloadKind } from "../../api/workload-kind.ts";
+import {
+  type Labels,
+  type PodRecord,
+  readPodRecord,
+  noWorkload,
+  otherWorkload,
+  readWorkloadKind,
+  type ReadWorkloadKind,
+} from "../../api/pod.ts";
 import { type SyncTime, type SyncTimeAlgorithm } from "../../accounting/settle/sync-time.ts";
 import { type Decode } from "../../kube/informer.ts";
 import { CompactPod } from "./compact-pod.ts";

@@ -10,7 +10,6 @@ import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Counter } from "../../util/metrics.ts";
 import { BarrierTracker } from "./barrier.ts";
-import { type ProvableWatch } from "./freshness.ts";
 
 export interface ProtectorWatchOptions {
   readonly protectors: Informer<StoredProtector>;
@@ -21,18 +20,20 @@ export interface ProtectorWatchOptions {
   readonly historyResets: Counter;
 }
 
-export class ProtectorWatch implements ProvableWatch {
+export class ProtectorWatch {
   readonly #options: ProtectorWatchOptions;
-  readonly #barriers: BarrierTracker;
+  /** Sent while leading. */
+  readonly barriers: BarrierTracker;
   /** When the list was asked for that is itself a barrier: the first one, or the one after a reset. */
   #listAskedAtMs: MonotonicMs | undefined;
 
   constructor(options: ProtectorWatchOptions) {
     const { protectors, listBarrier, clock, logger } = options;
     this.#options = options;
-    this.#barriers = new BarrierTracker({
+    this.barriers = new BarrierTracker({
       clock,
       list: listBarrier,
+      relist: () => protectors.relist({ isPaced: true }),
       onPassed() {},
       onWaiting() {},
       // The aggregator compares the version of each object that is listed.
@@ -43,7 +44,7 @@ export class ProtectorWatch implements ProvableWatch {
     });
     protectors.subscribe({
       onEvent() {},
-      onProgress: (version) => this.#barriers.progressed(version),
+      onProgress: (version) => this.barriers.progressed(version),
       onListed: () => this.#listed(),
     });
   }
@@ -53,29 +54,8 @@ export class ProtectorWatch implements ProvableWatch {
     this.#listAskedAtMs = this.#options.clock.monotonicMs();
   }
 
-  /** Sends barriers until the signal aborts. */
-  start(signal: AbortSignal): void {
-    this.#barriers.start(signal);
-  }
-
-  get barrierSentAtMs(): MonotonicMs {
-    return this.#barriers.passedSentAtMs;
-  }
-
-  get barrierWaitsSinceMs(): MonotonicMs | undefined {
-    return this.#barriers.waitingSinceMs;
-  }
-
-  wantBarrier(fromMs: MonotonicMs): void {
-    this.#barriers.want(fromMs);
-  }
-
-  relist(): void {
-    this.#options.protectors.relist({ isPaced: true });
-  }
-
   #listed(): void {
-    if (this.#listAskedAtMs !== undefined) this.#barriers.listed(this.#listAskedAtMs);
+    if (this.#listAskedAtMs !== undefined) this.barriers.listed(this.#listAskedAtMs);
     this.#listAskedAtMs = undefined;
   }
 
@@ -85,7 +65,7 @@ export class ProtectorWatch implements ProvableWatch {
       "The core's history was reset (resourceVersions went backwards), listing PodProtectors again",
       details,
     );
-    this.#barriers.reset();
+    this.barriers.reset();
     this.#listAskedAtMs = this.#options.clock.monotonicMs();
     this.#options.protectors.relist();
   }

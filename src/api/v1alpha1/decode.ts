@@ -10,7 +10,7 @@ import * as v from "valibot";
 import { type Condition, type PodProtector } from "./pod-protector.ts";
 import { readMicroTime } from "../micro-time.ts";
 import { parseResourceVersion } from "../resource-version.ts";
-import { requirementFields, selectorFields, stringMap } from "../label-schema.ts";
+import { requirementFields, selectorFields, stringMap } from "./label-selector.ts";
 import { apiVersion } from "./names.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));

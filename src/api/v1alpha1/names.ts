@@ -1,7 +1,9 @@
 /**
  * Names that other programs see: API group, labels, annotations, finalizer. All are upstream's unless marked as
- * extension.
+ * extension. And what generator and webhook have to agree on beside them.
  */
+import { fieldsOf } from "../json.ts";
+
 const prefix = "podseidon.kubewharf.io";
 
 export const apiGroup = prefix;
@@ -83,3 +85,18 @@ export const overrides = {
   /** "false": it wants no PodProtector, whatever the flags select. */
   protect: `${prefix}/protect`,
 } as const;
+
+/**
+ * Whether a PodProtector is in shadow, by its metadata, valid or not: judged and recorded as usual, and refusing
+ * nothing (docs/generator.md#modes). Any other value than "shadow" is in force. Never throws.
+ */
+export function isInShadow(metadata: unknown): boolean {
+  return fieldsOf(fieldsOf(metadata)["annotations"])[annotations.mode] === "shadow";
+}
+
+/**
+ * How long after the generator has seen it a floor that falls to less than half is judged, in milliseconds
+ * (docs/mass-changes.md): most of a burst by a garbage collector or a script is there then. Webhooks hold a deletion
+ * that waits for such a floor for a little longer.
+ */
+export const deepFallDelayMs = 2_000;

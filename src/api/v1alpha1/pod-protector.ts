@@ -7,6 +7,7 @@
  * (docs/decisions/0015-parsed-at-the-door.md).
  */
 import { type MicroTime } from "../micro-time.ts";
+import { type Sent, type V1Condition, type V1ObjectMeta, type V1OwnerReference } from "../models.ts";
 import { type ResourceVersion } from "../resource-version.ts";
 
 export interface LabelSelectorRequirement {
@@ -20,27 +21,10 @@ export interface LabelSelector {
   readonly matchExpressions?: readonly LabelSelectorRequirement[];
 }
 
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean;
-  readonly blockOwnerDeletion?: boolean;
-}
-export interface ObjectMeta {
-  readonly name: string;
-  readonly namespace: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly generation?: number;
-  readonly creationTimestamp?: string;
-  readonly deletionTimestamp?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly finalizers?: readonly string[];
-  readonly ownerReferences?: readonly OwnerReference[];
-}
+export type OwnerReference = Sent<V1OwnerReference>;
+/** metav1.ObjectMeta, with what every object of a namespace has. */
+export type ObjectMeta = Sent<V1ObjectMeta> &
+  Readonly<Record<"name" | "namespace" | "uid" | "resourceVersion", string>>;
 
 /** Its spec was never changed, and asks for nothing: whether it is there makes no difference to anybody. */
 export function neverHadFloor({ metadata, spec }: Pick<PodProtector, "metadata" | "spec">): boolean {
@@ -168,13 +152,8 @@ export interface Summary {
 }
 
 /** metav1.Condition. */
-export interface Condition {
-  readonly type: string;
+export interface Condition extends Sent<Omit<V1Condition, "status">> {
   readonly status: "True" | "False" | "Unknown";
-  readonly reason: string;
-  readonly message: string;
-  readonly lastTransitionTime: string;
-  readonly observedGeneration?: number;
 }
 
 export interface PodProtectorStatus {

@@ -1,15 +1,8 @@
 /** `podseidon check`: looks at a whole fleet, and says what is wrong and how to mend it. Changes nothing. */
 import { Problem } from "../../config/reading/problem.ts";
-import {
-  type Command,
-  type CommandContext,
-  type CommandEnd,
-  type CommandOptions,
-  valueOf,
-  wrongUsage,
-} from "../command.ts";
-import { type OpenClusters, openClusters } from "../clusters/open.ts";
-import { coreOptions, invalid, outputOption, readOutput, workerOption } from "../clusters/options.ts";
+import { type Command, type CommandContext, valueOf } from "../command.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { coreOptions, invalid, outputOption, workerOption } from "../clusters/options.ts";
 import { type Facts, type WorkerFacts } from "./facts.ts";
 import { judge } from "./judge.ts";
 import { type AggregatorSetting } from "./readers/account-rights.ts";
@@ -28,24 +21,16 @@ export const check: Command = {
     outputOption,
   ],
   examples: ["check", "check --core=my-core --worker=w1=worker-1 --worker=w2=worker-2"],
-  run: runCheck,
+  run(context, options) {
+    const given = readDummyPod(valueOf(options, "dummy-pod"));
+    const [dummyPod, problem] = given instanceof Problem ? [undefined, given.message] : [given];
+    return onClusters({ context, options, problem, prefix: "check: " }, async (clusters, output) => {
+      const groups = judge(await gather(context, clusters, dummyPod));
+      context.write(output === "json" ? reportJson(groups) : reportText(groups, context.terminal));
+      return { exitCode: countsOf(groups).fail > 0 ? 1 : 0 };
+    });
+  },
 };
-
-async function runCheck(context: CommandContext, options: CommandOptions): Promise<CommandEnd> {
-  const output = readOutput(options);
-  if (output instanceof Problem) return wrongUsage(`check: ${output.message}`);
-  const dummyPod = readDummyPod(valueOf(options, "dummy-pod"));
-  if (dummyPod instanceof Problem) return wrongUsage(`check: ${dummyPod.message}`);
-  const clusters = await openClusters(options, context);
-  if (clusters instanceof Problem) return wrongUsage(`check: ${clusters.message}`);
-  try {
-    const groups = judge(await gather(context, clusters, dummyPod));
-    context.write(output === "json" ? reportJson(groups) : reportText(groups, context.terminal));
-    return { exitCode: countsOf(groups).fail > 0 ? 1 : 0 };
-  } finally {
-    await clusters.close();
-  }
-}
 
 async function gather(
   { clock, signal, version }: CommandContext,

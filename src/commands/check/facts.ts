@@ -1,5 +1,5 @@
 /** What the checks are about: facts that readers gather, and findings are made of. Nothing here reads or judges. */
-import { type Finding as GateAnswer } from "../../aggregator/audits/gate-state.ts";
+import { type Finding as GateAnswer } from "../../aggregator/audits/gate-question.ts";
 import { type CellLease } from "../../api/cell-lease.ts";
 import { type GeneratorState } from "../../kube/generator-state.ts";
 import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";

@@ -1,6 +1,6 @@
 /** What a check has found out, one line each, and how a person mends it. */
 import { type EpochMicros } from "../../util/clock.ts";
-import { ageText } from "../text/age.ts";
+import { ageText } from "../text/format.ts";
 
 /**
  * - ok: looked at, and in order;

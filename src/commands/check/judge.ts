@@ -3,18 +3,14 @@ import { type EpochMicros } from "../../util/clock.ts";
 import { type CoreFacts, type Facts, type WorkerFacts } from "./facts.ts";
 import { fail, type Finding, type Group, unchecked } from "./finding.ts";
 import { cellFindings } from "./findings/cells.ts";
-import { certificateFindings } from "./findings/certificates.ts";
+import { certificateFindings, publishedFindings, tokenFindings } from "./findings/certificates.ts";
 import { clockFindings } from "./findings/clocks.ts";
 import { configurationFindings } from "./findings/configuration.ts";
 import { definitionFindings } from "./findings/definition.ts";
 import { gateFindings } from "./findings/gate.ts";
 import { generatorFindings } from "./findings/generator.ts";
-import { protectorFindings } from "./findings/protectors.ts";
-import { publishedFindings } from "./findings/published-authorities.ts";
-import { rightFindings } from "./findings/rights.ts";
-import { certificateEventFindings, releaseFindings, webhookReplicaFindings } from "./findings/roles.ts";
-import { tokenFindings } from "./findings/tokens.ts";
-import { tombstoneFindings } from "./findings/tombstones.ts";
+import { protectorFindings, tombstoneFindings } from "./findings/protectors.ts";
+import { certificateEventFindings, releaseFindings, rightFindings, webhookReplicaFindings } from "./findings/roles.ts";
 import { cellsOf, workerCellFindings } from "./findings/worker-cell.ts";
 
 export function judge(facts: Facts): readonly Group[] {

@@ -1,9 +1,7 @@
 /** The findings as a person reads them, and as a program does. */
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
-import { coloured, type Tone } from "../text/colour.ts";
-import { jsonText } from "../text/json.ts";
-import { wrapped } from "../text/wrap.ts";
+import { coloured, jsonText, type Tone, wrapped } from "../text/format.ts";
 import { counted, type Finding, type Group, type Level } from "./finding.ts";
 
 const words: Readonly<Record<Level, string>> = { ok: "ok", fail: "FAIL", warn: "warn", note: "note", unchecked: "?" };

@@ -1,11 +1,17 @@
-/** Connects to the clusters of a command. Nothing is sent yet. */
+/** The clusters of a command: connecting to them, with nothing sent yet, and what every command on clusters repeats. */
 import { type ClusterConfig } from "../../config/clusters.ts";
 import { Problem } from "../../config/reading/problem.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { StartError } from "../../lifecycle/component.ts";
-import { type CommandOptions, type CommandSurroundings } from "../command.ts";
+import {
+  type CommandContext,
+  type CommandEnd,
+  type CommandOptions,
+  type CommandSurroundings,
+  wrongUsage,
+} from "../command.ts";
 import { findContext, readKubeconfigs } from "./kubeconfig.ts";
-import { type ClusterChoice, readClusterChoice } from "./options.ts";
+import { type ClusterChoice, type OutputFormat, readClusterChoice, readOutput } from "./options.ts";
 
 export interface OpenClusters {
   /** By name, in the order given; at least one. */
@@ -19,17 +25,47 @@ export interface OpenClusters {
   close(): Promise<void>;
 }
 
+/** A call of a command on clusters. */
+export interface ClusterCall {
+  readonly context: CommandContext;
+  readonly options: CommandOptions;
+  /** What is wrong with the options and arguments of the command itself, in one line. */
+  readonly problem?: string | undefined;
+  /** What wrong usage is told with: "check: ". */
+  readonly prefix?: string;
+}
+
+/**
+ * Reads how to answer, opens the clusters, and closes them when `work` has ended. The first mistake is told: of the
+ * output, of the command itself, of the clusters.
+ */
+export async function onClusters(
+  { context, options, problem, prefix = "" }: ClusterCall,
+  work: (clusters: OpenClusters, output: OutputFormat) => Promise<CommandEnd>,
+): Promise<CommandEnd> {
+  const output = readOutput(options);
+  if (output instanceof Problem) return wrongUsage(prefix + output.message);
+  if (problem !== undefined) return wrongUsage(prefix + problem);
+  const clusters = await openClusters(options, context);
+  if (clusters instanceof Problem) return wrongUsage(prefix + clusters.message);
+  try {
+    return await work(clusters, output);
+  } finally {
+    await clusters.close();
+  }
+}
+
 /** As kubectl's, which is no burden for a core. */
 const rate = { qps: 50, burst: 300 };
 
 /** A Problem is wrong usage: an option, a kubeconfig that cannot be used. */
 export async function openClusters(
   options: CommandOptions,
-  surroundings: Pick<CommandSurroundings, "environment" | "readFile" | "connect">,
+  questions: Pick<CommandSurroundings, "environment" | "readFile" | "connect">,
 ): Promise<OpenClusters | Problem> {
   const choice = readClusterChoice(options);
   if (choice instanceof Problem) return choice;
-  const files = readKubeconfigs(choice.kubeconfig, surroundings);
+  const files = readKubeconfigs(choice.kubeconfig, questions);
   if (files instanceof Problem) return files;
   const open: KubeClient[] = [];
   const namespaces: string[] = [];
@@ -43,7 +79,7 @@ export async function openClusters(
       const found = findContext(files, context);
       if (found instanceof Problem) return found;
       namespaces.push(found.namespace ?? "default");
-      const client = await connect(configOf(found.file, found.context), nameOf(key), surroundings);
+      const client = await connect(configOf(found.file, found.context), nameOf(key), questions);
       if (client instanceof Problem) return client;
       open.push(client);
       clients.set(key, client);

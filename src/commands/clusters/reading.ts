@@ -2,7 +2,15 @@
  * Reads of a command: a failure becomes one line for people, and the command goes on with what it may read. A right
  * that is missing is named, with what to ask for.
  */
-import { isKubeError, type KubeError, type Resource, resourceText } from "../../kube/kube-client.ts";
+import {
+  isKubeError,
+  type KubeClient,
+  type KubeError,
+  type Resource,
+  resourcePath,
+  resourceText,
+} from "../../kube/kube-client.ts";
+import { listAll } from "../../kube/watch/index.ts";
 import { printable } from "../../util/printable.ts";
 
 /** What is asked of a cluster. */
@@ -32,6 +40,33 @@ export async function reading<T>(access: Access, read: () => Promise<T>): Promis
     if (!isKubeError(error)) throw error;
     return { ok: false, isForbidden: error.kind === "forbidden", problem: problemOf(access, error), error };
   }
+}
+
+/** What `decode` makes of all objects there, page by page; undefined is left out. Throws KubeError. */
+export async function listed<T>(
+  client: KubeClient,
+  scope: Parameters<typeof listAll>[1],
+  decode: (raw: unknown) => T | undefined,
+  options: Parameters<typeof listAll>[3],
+): Promise<readonly T[]> {
+  const found: T[] = [];
+  const take = (raw: unknown): void => {
+    const one = decode(raw);
+    if (one !== undefined) found.push(one);
+  };
+  await listAll(client, scope, take, options);
+  return found;
+}
+
+/** One object. Rejects only for programmer errors. */
+export function readingOne(
+  client: KubeClient,
+  at: Omit<Access, "cluster" | "verb"> & { readonly name: string },
+  signal: AbortSignal,
+): Promise<Reading<unknown>> {
+  const path = resourcePath(at.resource, { namespace: at.namespace, name: at.name });
+  const access: Access = { ...at, cluster: client.cluster, verb: "get" };
+  return reading(access, () => client.request({ method: "GET", path, signal }));
 }
 
 function problemOf(access: Access, error: KubeError): string {

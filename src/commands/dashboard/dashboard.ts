@@ -4,9 +4,8 @@ import { type KubeClient } from "../../kube/kube-client.ts";
 import { listen } from "../../server/index.ts";
 import { silentLogger } from "../../util/logger.ts";
 import { type ExplainPod } from "./explain-pod.ts";
-import { createApp } from "./http/app.ts";
+import { createApp, joinPage } from "./http/app.ts";
 import { DashboardState } from "./model/dashboard-state.ts";
-import { joinPage } from "./page-files.ts";
 import { CoreWatches, type WatchSettings } from "./watches.ts";
 
 export interface DashboardOptions extends WatchSettings {

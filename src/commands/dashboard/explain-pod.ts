@@ -32,7 +32,7 @@ export function podExplainer(
     if (target instanceof Problem) return { problem: target.message };
     const told: string[] = [];
     const missed: string[] = [];
-    const surroundings = {
+    const questions = {
       clock,
       program,
       signal,
@@ -41,7 +41,7 @@ export function podExplainer(
       terminal: { columns, isColoured: false, isInteractive: false },
     };
     const how = { cell: cell === "" ? undefined : cell, isJson: false };
-    const { problem } = await explained(surroundings, clusters, target, how);
+    const { problem } = await explained(questions, clusters, target, how);
     const text = [...missed, ...told].join("");
     return problem === undefined ? { text } : { problem: [text, problem].filter(Boolean).join("\n") };
   };

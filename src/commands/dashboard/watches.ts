@@ -17,7 +17,7 @@ import { type Access, missingRight, reading } from "../clusters/reading.ts";
 import { type FleetCells, listCells } from "../fleet/cells.ts";
 import { readHeldChanges } from "../fleet/held-changes.ts";
 import { events } from "../fleet/refusals.ts";
-import { cellCard } from "./model/cells.ts";
+import { cellCard } from "./model/fleet.ts";
 import { type DashboardState } from "./model/dashboard-state.ts";
 import { decodeWatched, type WatchedProtector } from "./model/protector-row.ts";
 import { decodeEvent, eventComponents, type WatchedEvent } from "./model/timeline.ts";
@@ -102,8 +102,8 @@ export class CoreWatches {
 
   async #watch<T extends Stored>({ what, onEvent, ...watched }: Watched<T>, signal: AbortSignal): Promise<void> {
     const { namespace, clock, rng } = this.#settings;
-    const surroundings = { client: this.#client, clock, rng, logger: silentLogger, metrics: silentMetrics };
-    const informer = createInformer<T>({ ...watched, ...surroundings, namespace, name: what });
+    const questions = { client: this.#client, clock, rng, logger: silentLogger, metrics: silentMetrics };
+    const informer = createInformer<T>({ ...watched, ...questions, namespace, name: what });
     const seen = { isForbidden: false };
     this.#state.await(`${this.#core}/${what}`);
     informer.subscribe({

@@ -4,7 +4,7 @@ import { type RefusingVerdict } from "../../accounting/reserve/reservation.ts";
 import { assertNever } from "../../util/assert.ts";
 import { floorOwnerOf } from "../../webhook/decide/refusals/floor-owner.ts";
 import { type Standing } from "../fleet/standing.ts";
-import { shellWord } from "../text/shell.ts";
+import { shellWord } from "../text/format.ts";
 import { type AskedPod, type Judged } from "./judged.ts";
 
 export interface Advice {

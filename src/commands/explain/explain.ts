@@ -1,20 +1,20 @@
 /** `podseidon explain`: why a deletion would be refused now, and what to do. */
-import { Problem } from "../../config/reading/problem.ts";
 import { formatMicroTime } from "../../api/micro-time.ts";
 import { objectKey } from "../../api/object-key.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { cellIDProblem } from "../../config/types/address.ts";
 import { protectorNameOf } from "../../generator/sources/source-plan.ts";
 import { sourceKinds } from "../../sources/index.ts";
 import { type EpochMicros } from "../../util/clock.ts";
-import { type OpenClusters, openClusters } from "../clusters/open.ts";
-import { coreOptions, invalid, namespaceOption, outputOption, readOutput, workerOption } from "../clusters/options.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { coreOptions, invalid, namespaceOption, outputOption, workerOption } from "../clusters/options.ts";
 import { type Command, type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../command.ts";
-import { type CoreLook, looksAt } from "../fleet/look.ts";
+import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { releasesOf } from "../fleet/refusals.ts";
 import { releasedText } from "../fleet/wording.ts";
-import { lostDefinitionText } from "../status/lost-definition.ts";
 import { standingJson } from "../status/json.ts";
-import { jsonText } from "../text/json.ts";
+import { lostDefinitionText } from "../status/text.ts";
+import { jsonText } from "../text/format.ts";
 import { type Explained, type Explanation, gather } from "./gather.ts";
 import { type AskedPod, type Judged } from "./judged.ts";
 import { findPod } from "./pod.ts";
@@ -38,22 +38,15 @@ export const explain: Command = {
   ],
   words: targetWords,
 
-  async run(context, options, kind, name) {
-    const output = readOutput(options);
-    if (output instanceof Problem) return wrongUsage(output.message);
+  run(context, options, kind, name) {
     const cell = valueOf(options, "cell");
-    const cellProblem = cell === undefined ? undefined : cellIDProblem(cell);
-    if (cellProblem !== undefined)
-      return wrongUsage(invalid("cell", cell ?? "", cellProblem, "the name of a cell").message);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(clusters.message);
-    try {
+    const rule = cell === undefined ? undefined : cellIDProblem(cell);
+    const problem = rule === undefined ? undefined : invalid("cell", cell ?? "", rule, "the name of a cell").message;
+    return onClusters({ context, options, problem }, async (clusters, output) => {
       const target = readTarget(String(kind), typeof name === "string" ? name : undefined, clusters.objectNamespace);
       if (target instanceof Problem) return wrongUsage(target.message);
-      return await explained(context, clusters, target, { cell, isJson: output === "json" });
-    } finally {
-      await clusters.close();
-    }
+      return explained(context, clusters, target, { cell, isJson: output === "json" });
+    });
   },
 };
 
@@ -64,11 +57,8 @@ export async function explained(
   target: Target,
   { cell, isJson }: { readonly cell: string | undefined; readonly isJson: boolean },
 ): Promise<CommandEnd> {
-  const { clock, signal, complain, write, terminal, program } = context;
-  const { namespace } = target;
-  const { leaseNamespace } = clusters.choice;
-  const looks = await looksAt(clusters.cores, { namespace, leaseNamespace, clock, signal });
-  for (const line of looks.flatMap(({ unread }) => unread)) complain(line);
+  const { clock, signal, write, terminal, program } = context;
+  const looks = await toldLooksAt(clusters, target.namespace, context);
   if (looks.every(({ protectors }) => protectors === undefined)) return { exitCode: 1 };
   let asked: AskedPod | undefined;
   if (target.kind === "pod") {

@@ -1,12 +1,11 @@
 /** Gathers what `explain` shows: PodProtectors, their promises and refusals, and the verdicts on a pod. */
-import { sourceLabels } from "../../api/v1alpha1/names.ts";
 import { objectKey } from "../../api/object-key.ts";
-import { type CommandContext } from "../command.ts";
+import { sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type OpenClusters } from "../clusters/open.ts";
-import { type FleetCells } from "../fleet/cells.ts";
-import { gateFaultOf } from "../fleet/gate-fault.ts";
+import { type CommandContext } from "../command.ts";
+import { type FleetCells, gateFaultOf } from "../fleet/cells.ts";
 import { type CoreLook } from "../fleet/look.ts";
-import { type OpenPromise, openPromises } from "../fleet/promises.ts";
+import { type OpenPromise, openPromises } from "../fleet/protectors.ts";
 import { forcedOf, type Refusals, refusalsOf } from "../fleet/refusals.ts";
 import { type Standing } from "../fleet/standing.ts";
 import { type AskedPod, type Judged, judged, relationOf, typicalPod } from "./judged.ts";

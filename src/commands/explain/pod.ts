@@ -1,12 +1,12 @@
 /** Reads the pod that `explain` is asked about, in the cluster that has it, and finds out which cell it is in. */
 import { type PodRecord, readPodRecord } from "../../api/pod.ts";
-import { type KubeClient, resourcePath } from "../../kube/kube-client.ts";
+import { type KubeClient } from "../../kube/kube-client.ts";
 import { pods } from "../../kube/resources.ts";
 import { listAll } from "../../kube/watch/index.ts";
 import { type OpenClusters } from "../clusters/open.ts";
-import { reading } from "../clusters/reading.ts";
+import { reading, readingOne } from "../clusters/reading.ts";
 import { type CoreLook } from "../fleet/look.ts";
-import { type OpenPromise } from "../fleet/promises.ts";
+import { type OpenPromise } from "../fleet/protectors.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type AskedPod } from "./judged.ts";
 
@@ -39,9 +39,7 @@ export async function findPod(
     return { ok: false, exitCode: 2, problem };
   }
   const { namespace, name } = at;
-  const path = resourcePath(pods, { namespace, name });
-  const access = { cluster: client.cluster, verb: "get", resource: pods, namespace, name, role: "view" } as const;
-  const read = await reading(access, () => client.request({ method: "GET", path, signal }));
+  const read = await readingOne(client, { resource: pods, namespace, name, role: "view" }, signal);
   if (!read.ok) return { ok: false, exitCode: 1, problem: read.problem };
   const pod = readPodRecord(read.value);
   if (pod === undefined) return { ok: false, exitCode: 1, problem: `${client.cluster}: the answer is not a Pod` };

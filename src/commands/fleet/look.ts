@@ -3,21 +3,21 @@
  * is left out, with a line that says which right is missing.
  */
 import { objectKey } from "../../api/object-key.ts";
-import { type KubeClient, type KubeError } from "../../kube/kube-client.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
-import { type ReadDefinition, readDefinition } from "../../kube/protector-definition.ts";
+import { type KubeClient, type KubeError } from "../../kube/kube-client.ts";
+import { type ReadDefinition, readDefinition } from "../../kube/pod-protectors.ts";
 import { leases, podProtectors } from "../../kube/resources.ts";
 import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
 import { type Clock, type EpochMicros } from "../../util/clock.ts";
+import { type OpenClusters } from "../clusters/open.ts";
 import { type Access, reading } from "../clusters/reading.ts";
+import { type CommandContext } from "../command.ts";
 import { type FleetCells, listCells } from "./cells.ts";
-import { type HeldChanges, readHeldChanges } from "./held-changes.ts";
+import { findWaiting, type HeldChanges, isGeneratorAway, readHeldChanges } from "./held-changes.ts";
 import { type InvalidProtector, listProtectors } from "./protectors.ts";
-import { events, listProtectorEvents, type ProtectorEvent } from "./refusals.ts";
+import { events, listProtectorEvents, type ProtectorEvent, type SeenTombstone, seenTombstones } from "./refusals.ts";
 import { deployments, listReplicas, type ReadyReplicas } from "./replicas.ts";
 import { type Standing, standingOf } from "./standing.ts";
-import { type SeenTombstone, seenTombstones } from "./tombstones.ts";
-import { findWaiting, isGeneratorAway } from "./waiting.ts";
 
 export interface CoreLook {
   readonly core: string;
@@ -59,6 +59,17 @@ export function looksAt(
   options: Omit<LookOptions, "core" | "client">,
 ): Promise<readonly CoreLook[]> {
   return Promise.all(Array.from(cores, ([core, client]) => lookAt({ ...options, core, client })));
+}
+
+/** The same, with what cannot be read told to `complain`. `namespace`: undefined = all. */
+export async function toldLooksAt(
+  { cores, choice: { leaseNamespace } }: Pick<OpenClusters, "cores" | "choice">,
+  namespace: string | undefined,
+  { clock, signal, complain }: Pick<CommandContext, "clock" | "signal" | "complain">,
+): Promise<readonly CoreLook[]> {
+  const looks = await looksAt(cores, { namespace, leaseNamespace, clock, signal });
+  for (const line of looks.flatMap(({ unread }) => unread)) complain(line);
+  return looks;
 }
 
 /** Rejects only for programmer errors. All parts are asked for at the same time. */

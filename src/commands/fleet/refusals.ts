@@ -1,10 +1,17 @@
-/** What webhooks have refused lately, by Events on PodProtectors. The API server forgets Events after an hour. */
+/**
+ * What webhooks have refused lately, by Events on PodProtectors. The API server forgets Events after an hour.
+ *
+ * PodProtectors that are gone without having been released, so that webhooks keep them in force from memory
+ * (docs/webhook.md#tombstones). Only webhooks know them. What is visible in the core is the Event that each replica
+ * writes about it, and the API server forgets Events after an hour.
+ */
 import { parseCallerCounts } from "../../api/caller-counts.ts";
 import { fieldsOf } from "../../api/json.ts";
 import { parseTime } from "../../api/micro-time.ts";
 import { objectKey, type ObjectKey } from "../../api/object-key.ts";
+import { type GeneratorState, isLetGo } from "../../kube/generator-state.ts";
 import { type KubeClient, type Resource } from "../../kube/kube-client.ts";
-import { listAll } from "../../kube/watch/index.ts";
+import { listed } from "../clusters/reading.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 
 export const events: Resource = { group: "", version: "v1", resource: "events" };
@@ -49,24 +56,15 @@ const noRefusals: ReadonlySet<string> = new Set([
 ]);
 
 /** All Events on PodProtectors. Throws KubeError. */
-export async function listProtectorEvents(
+export function listProtectorEvents(
   client: KubeClient,
   namespace: string | undefined,
   signal: AbortSignal,
   name?: string,
 ): Promise<readonly ProtectorEvent[]> {
-  const found: ProtectorEvent[] = [];
   const ofName = name === undefined ? "" : `,involvedObject.name=${name}`;
-  await listAll(
-    client,
-    { resource: events, namespace, fieldSelector: `involvedObject.kind=PodProtector${ofName}` },
-    (raw) => {
-      const event = readEvent(raw);
-      if (event !== undefined) found.push(event);
-    },
-    { signal },
-  );
-  return found;
+  const fieldSelector = `involvedObject.kind=PodProtector${ofName}`;
+  return listed(client, { resource: events, namespace, fieldSelector }, readEvent, { signal });
 }
 
 /** Refusals by PodProtector; those in shadow refuse nothing, so they are not among them. */
@@ -160,4 +158,41 @@ function readEvent(raw: unknown): ProtectorEvent | undefined {
     lastAt: parseTime(lastTimestamp),
     component: typeof component === "string" ? component : "",
   };
+}
+
+export interface SeenTombstone {
+  readonly protector: ObjectKey;
+  readonly uid: string;
+  /** The last word of a webhook about it. */
+  readonly lastAt: EpochMicros | undefined;
+}
+
+const reason = "PodProtectorLost";
+/** In the Event of one that is no longer in force, whatever the cause (webhook/tombstone-report.ts). */
+const ended = "no longer in force";
+
+/**
+ * `present`: the PodProtectors that are there; another one under its name ends a tombstone, even if it was released
+ * since. `state`: undefined when it cannot be read.
+ */
+export function seenTombstones(
+  events: readonly ProtectorEvent[],
+  present: ReadonlySet<ObjectKey>,
+  state: GeneratorState | undefined,
+): readonly SeenTombstone[] {
+  const byUID = Map.groupBy(
+    events.filter((event) => event.reason === reason && event.uid !== undefined),
+    ({ uid }) => uid ?? "",
+  );
+  const released = new Map(
+    releasesOf(events, 0 as EpochMicros)
+      .toReversed()
+      .map(({ protector, at }) => [protector, at]),
+  );
+  return Array.from(byUID).flatMap(([uid, ofOne]): SeenTombstone[] => {
+    const newest = ofOne.reduce((best, one) => ((one.lastAt ?? 0) >= (best.lastAt ?? 0) ? one : best));
+    if (present.has(newest.protector) || (state !== undefined && isLetGo(state, uid))) return [];
+    if ((released.get(newest.protector) ?? -1) > (newest.lastAt ?? 0)) return [];
+    return newest.message.includes(ended) ? [] : [{ protector: newest.protector, uid, lastAt: newest.lastAt }];
+  });
 }

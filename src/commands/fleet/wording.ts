@@ -1,11 +1,10 @@
 /** Where a PodProtector stands, in a few words for tables. */
-import { holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { type CellFigures } from "../../accounting/reserve/quota-figures.ts";
 import { parseTime } from "../../api/micro-time.ts";
+import { holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type EpochMicros } from "../../util/clock.ts";
-import { ageText } from "../text/age.ts";
-import { type Tone } from "../text/colour.ts";
+import { ageText, type Tone } from "../text/format.ts";
 import { type ProtectorEvent, type Refusals, type Release } from "./refusals.ts";
 import { conditionOf, isWrong, type Standing, type State } from "./standing.ts";
 

@@ -3,9 +3,10 @@
  * compared and written, lists as a whole.
  */
 import { asObject, fieldsOf, type Json } from "../../api/json.ts";
-import { type KubeClient, type Resource, resourcePath } from "../../kube/kube-client.ts";
+import { isKubeError, type KubeClient, type Resource, resourcePath } from "../../kube/kube-client.ts";
 import { type Clock } from "../../util/clock.ts";
-import { type Access, type Reading, reading } from "../clusters/reading.ts";
+import { type Access, type Reading, reading, readingOne } from "../clusters/reading.ts";
+import { waitEstablished } from "../restore/restored-definition.ts";
 
 /** A cluster that gets something. */
 export interface Site {
@@ -62,11 +63,7 @@ async function applyOnce(site: Site, wanted: Json): Promise<Reading<State>> {
 
 /** The object as it is stored; undefined = it is not there. Rejects only for programmer errors. */
 export async function readObject({ client, signal }: Site, named: Json): Promise<Reading<Json | undefined>> {
-  const at = placeOf(named);
-  const access: Access = { cluster: client.cluster, verb: "get", ...at, ...manager };
-  const read = await reading(access, () =>
-    client.request({ method: "GET", path: resourcePath(at.resource, at), signal }),
-  );
+  const read = await readingOne(client, { ...placeOf(named), ...manager }, signal);
   if (read.ok) return { ok: true, value: fieldsOf(read.value) };
   return read.error.kind === "notFound" ? { ok: true, value: undefined } : read;
 }
@@ -123,4 +120,79 @@ export function isIncluded(wanted: unknown, present: unknown): boolean {
 export function titleOf({ kind, metadata }: Json): string {
   const { namespace, name } = fieldsOf(metadata);
   return `${String(kind)} ${typeof namespace === "string" ? `${namespace}/` : ""}${String(name)}`;
+}
+
+export interface Planned {
+  /** What would be done, one line each; empty = it is as it should be. */
+  readonly changes: readonly string[];
+  /** What could not be seen, and why. */
+  readonly unseen: readonly string[];
+}
+
+export interface Step {
+  /** What is done, and what for: a sentence without its full stop. */
+  readonly title: string;
+  /** Rejects only for programmer errors. */
+  plan(): Promise<Planned>;
+  /** Undefined = it is done, else why not. `tell` gets what people should know. Rejects only for programmer errors. */
+  run(tell: (line: string) => void): Promise<string | undefined>;
+}
+
+/** Objects of one kind that a plan names one by one; of more only the first, and how many there are. */
+const namedMax = 5;
+
+/** Makes objects as they are wanted, in their order. */
+export function objectsStep(title: string, site: Site, objects: readonly Json[]): Step {
+  return {
+    title,
+    plan: () => planObjects(site, objects),
+    async run() {
+      for (const object of objects) {
+        const done = await apply(site, object);
+        if (!done.ok) return done.problem;
+        if (object["kind"] === "CustomResourceDefinition" && done.value !== "in place") {
+          const problem = await established(site);
+          if (problem !== undefined) return problem;
+        }
+      }
+      return undefined;
+    },
+  };
+}
+
+export async function planObjects(site: Site, objects: readonly Json[]): Promise<Planned> {
+  const unseen: string[] = [];
+  const changes: (readonly [string, Json])[] = [];
+  for (const object of objects) {
+    const state = await stateOf(site, object);
+    if (!state.ok) unseen.push(state.problem);
+    else if (state.value !== "in place") changes.push([state.value, object]);
+  }
+  const groups = Map.groupBy(changes, ([state, { kind }]) => `${state} ${String(kind)}`);
+  return {
+    unseen,
+    changes: [...groups].map(([what, those]) =>
+      lineOf(
+        what,
+        those.map(([, object]) => object),
+      ),
+    ),
+  };
+}
+
+function lineOf(what: string, objects: readonly Json[]): string {
+  const names = objects.slice(0, namedMax).map((object) => titleOf(object).replace(/^\S+ /, ""));
+  const more = objects.length - namedMax;
+  return more > 0 ? `${what} ${names.join(", ")} and ${more} more` : `${what} ${names.join(", ")}`;
+}
+
+/** Undefined = PodProtectors can be made. */
+async function established({ client, clock, signal }: Site): Promise<string | undefined> {
+  try {
+    const isServed = await waitEstablished({ core: client, clock, signal });
+    return isServed ? undefined : `${client.cluster}: the CRD is not served after a minute`;
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    return `${client.cluster}: whether the CRD is served is not known: ${error.message}`;
+  }
 }

@@ -6,12 +6,11 @@ import { X509Certificate } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { issueClientCertificate } from "../../certificates/index.ts";
-import { messageOf } from "../../util/error-message.ts";
+import { messageOf } from "../../util/printable.ts";
 import { type Reading } from "../clusters/reading.ts";
-import { apply, type Site } from "./apply.ts";
+import { apply, type Site, type Step } from "./apply.ts";
 import { apiServerFiles, secretNames, systemNamespace } from "./objects.ts";
-import { base64, readSecret, secretWith } from "./secrets.ts";
-import { type Step } from "./step.ts";
+import { base64, readSecret, secretWith } from "./settings.ts";
 
 const days = 365;
 /** A run with less left makes another one, beside it. */

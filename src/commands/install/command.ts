@@ -5,7 +5,7 @@
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { assert } from "../../util/assert.ts";
-import { openClusters, type OpenClusters } from "../clusters/open.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
 import {
   type Command,
   type CommandContext,
@@ -14,17 +14,13 @@ import {
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { jsonText } from "../text/json.ts";
-import { shellWord } from "../text/shell.ts";
-import { lines } from "../uninstall/report.ts";
-import { type Site } from "./apply.ts";
+import { jsonText, lines, shellWord } from "../text/format.ts";
+import { type Planned, type Site, type Step } from "./apply.ts";
 import { readAddress } from "./hand-over.ts";
 import { type InstallOptions, installOptions, parts, readInstallOptions } from "./options.ts";
 import { coreSteps, singleSteps, workerSteps } from "./part-steps.ts";
-import { printed } from "./print.ts";
+import { printed, systemd } from "./print.ts";
 import { readCells, readSettings } from "./settings.ts";
-import { type Planned, type Step } from "./step.ts";
-import { systemd } from "./systemd.ts";
 
 export const install: Command = {
   usage: "install <part>",
@@ -46,13 +42,9 @@ export const install: Command = {
     if (asked instanceof Problem) return wrongUsage(`install: ${asked.message}`);
     if (part === "systemd") return systemd(context, asked);
     if (asked.output === "yaml") return printed(context, asked);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(`install: ${clusters.message}`);
-    try {
-      return await new Install(context, asked, options, clusters).run();
-    } finally {
-      await clusters.close();
-    }
+    return onClusters({ context, options, prefix: "install: " }, (clusters) =>
+      new Install(context, asked, options, clusters).run(),
+    );
   },
 };
 

@@ -6,9 +6,8 @@
 import { askGate } from "../../aggregator/audits/gate-question.ts";
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { later, sleep } from "../../util/clock.ts";
-import { apply, readObject, removeObject, type Site } from "./apply.ts";
+import { apply, planObjects, readObject, removeObject, type Site, type Step } from "./apply.ts";
 import { updateTriggerNamespace } from "./objects.ts";
-import { planObjects, type Step } from "./step.ts";
 
 /** Pulling an image and starting may take this long; a webhook that answers does so within seconds. */
 const patienceMs = 180_000;

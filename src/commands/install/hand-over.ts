@@ -14,10 +14,9 @@ import { type Resource, resourcePath } from "../../kube/kube-client.ts";
 import { findContext, readKubeconfigs } from "../clusters/kubeconfig.ts";
 import { type Reading, reading } from "../clusters/reading.ts";
 import { type CommandSurroundings } from "../command.ts";
-import { apply, readObject, type Site } from "./apply.ts";
+import { apply, readObject, type Site, type Step } from "./apply.ts";
 import { systemNamespace } from "./objects.ts";
-import { base64, secretWith } from "./secrets.ts";
-import { type Step } from "./step.ts";
+import { base64, secretWith } from "./settings.ts";
 
 /** Where an API server is, for another cluster. */
 export interface ServerAddress {

@@ -1,12 +1,9 @@
-/**
- * The objects of an installation, which the program carries as kustomize renders them, changed by the values of this
- * one. objects.json is written by scripts/install-objects.ts.
- */
+/** The objects of an installation: those of manifests/, which the program carries, with the values of this one. */
 import { cellLeaseName } from "../../api/cell-lease.ts";
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
-import { ownDefinition } from "../crd/definition.ts";
-import { type Callers, cellFlags } from "./cell-flags.ts";
-import carried from "./objects.json" with { type: "json" };
+import { ownDefinition } from "../carried/definition.ts";
+import { readCarried } from "../carried/files.ts";
+import { rendered } from "../carried/kustomization.ts";
 
 /** As in the manifests. */
 export const systemNamespace = "podseidon-system";
@@ -59,7 +56,7 @@ export function coreObjects({ image, callers, cells, webhookHost }: CoreValues):
 
 /** The account of a cell in its core: manifests/base/aggregator/cell-account, named after the cell. */
 export function cellObjects(cell: string): readonly Json[] {
-  const objects = objectsIn("cell");
+  const objects = rendered("base/aggregator/cell-account");
   const names = new Set(objects.map(nameIn));
   const renamed = (one: unknown): Json => {
     const reference = fieldsOf(one);
@@ -97,20 +94,34 @@ export function singleObjects({ image, caBundle }: SingleValues): readonly Json[
 
 /** Files for systemd, by name. */
 export function systemdFiles(): ReadonlyMap<string, string> {
-  return new Map(Object.entries(carried.systemd));
+  const settings = ["generator", "webhook", "aggregator", "update-trigger"].map((role) => `${role}.env`);
+  return filesIn("systemd", ["podseidon@.service", ...settings]);
 }
 
 /** Files for hosts of API servers, by name; the webhook is podseidon.example.com in them. */
 export function apiServerFiles(): ReadonlyMap<string, string> {
-  return new Map(Object.entries(carried.apiServer));
+  return filesIn("api-server", ["admission.yaml", "kubeconfig"]);
+}
+
+function filesIn(folder: string, names: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(names.map((name) => [name, readCarried(`manifests/${folder}/${name}`)]));
 }
 
 export function isWebhook({ kind, metadata }: Json): boolean {
   return kind === "Deployment" && fieldsOf(metadata)["name"] === webhookName;
 }
 
-function objectsIn(place: string): readonly Json[] {
-  return carried.objects.filter((one) => one.in.includes(place)).map(({ object }) => object);
+const parts = ["core", "worker", "single"] as const;
+
+/** With certificates that the program issues, and without the CRD. What parts share comes first, in one order. */
+function objectsIn(part: (typeof parts)[number]): readonly Json[] {
+  const textsIn = (one: string): readonly string[] =>
+    rendered(`components/${one}`, `components/certificates/${one}`)
+      .filter(({ kind }) => kind !== "CustomResourceDefinition")
+      .map((object) => JSON.stringify(object));
+  const texts = new Set(textsIn(part));
+  const ordered = new Set([...parts.slice(0, parts.indexOf(part)).flatMap(textsIn), ...texts]);
+  return [...ordered].filter((text) => texts.has(text)).map((text) => fieldsOf(JSON.parse(text)));
 }
 
 function nameIn({ metadata }: Json): string {
@@ -138,4 +149,29 @@ function withText(value: unknown, from: string, to: string): unknown {
 /** A copy. */
 function changed(object: Json, change: (key: string, value: unknown) => unknown): Json {
   return fieldsOf(JSON.parse(JSON.stringify(object), change) as unknown);
+}
+
+/** The flags by which the webhook of a core knows its cells; `scripts/core-cells.ts` writes the same for kustomize. */
+
+/** How the webhook knows who calls it (docs/install.md#api-servers-as-callers). */
+export type Callers = "certificates" | "network";
+
+export interface CellFlags {
+  /** Where the kubeconfig of each cell is: a key of the Secret podseidon-worker-kubeconfigs. */
+  readonly configs: string;
+  /** Who may call it for which cell. The certificate of a cell's API server has the name of the cell. */
+  readonly callers: readonly string[];
+}
+
+/** `cells`: all that it serves. */
+export function cellFlags(callers: Callers, cells: readonly string[]): CellFlags {
+  const configs = cells.map((cell) => `${cell}=/etc/podseidon/workers/${cell}`).join(",");
+  const clients = cells.map((cell) => `${cell}=${cell}`).join(",");
+  return {
+    configs: `--webhook-worker-client-provider.map-configs=${configs}`,
+    callers:
+      callers === "certificates"
+        ? [`--webhook-client-cells=${clients}`]
+        : ["--webhook-client-ca-file=", `--webhook-allowed-cells=${cells.join(",")}`],
+  };
 }

@@ -6,8 +6,8 @@ import { parseDurationMs } from "../../config/types/duration.ts";
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { coreOptions, invalid, outputOption, readClusterChoice, workerOption } from "../clusters/options.ts";
-import { type CommandOption, type CommandOptions, isGiven, valueOf } from "../command.ts";
-import { type Callers } from "./cell-flags.ts";
+import { type CommandOption, type CommandOptions, valueOf } from "../command.ts";
+import { type Callers } from "./objects.ts";
 
 export type Part = "core" | "worker" | "single" | "systemd";
 export const parts: readonly Part[] = ["core", "worker", "single", "systemd"];
@@ -100,8 +100,8 @@ export function readInstallOptions(part: Part, options: CommandOptions): Install
   return {
     part,
     output,
-    isDryRun: isGiven(options, "dry-run"),
-    isConfirmed: isGiven(options, "yes"),
+    isDryRun: options.has("dry-run"),
+    isConfirmed: options.has("yes"),
     image: valueOf(options, "image"),
     webhookAddress: valueOf(options, "webhook-address"),
     callers,

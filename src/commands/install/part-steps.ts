@@ -4,7 +4,7 @@
  */
 import { fieldsOf, type Json } from "../../api/json.ts";
 import { Problem } from "../../config/reading/problem.ts";
-import { readObject, type Site } from "./apply.ts";
+import { objectsStep, readObject, type Site, type Step } from "./apply.ts";
 import { clientFilesStep } from "./client-files.ts";
 import { gateStep } from "./gate.ts";
 import { handOverStep, type ServerAddress } from "./hand-over.ts";
@@ -21,9 +21,7 @@ import {
   workerObjects,
 } from "./objects.ts";
 import { hostOf } from "./options.ts";
-import { readCells, type Settings, settingsObject } from "./settings.ts";
-import { base64 } from "./secrets.ts";
-import { objectsStep, type Step } from "./step.ts";
+import { base64, readCells, type Settings, settingsObject } from "./settings.ts";
 
 const definition = "Make the CRD of PodProtectors";
 const rights = "Make namespaces, accounts, rights and policies";

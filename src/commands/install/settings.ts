@@ -1,14 +1,13 @@
 /**
  * What an installation was made with, in a ConfigMap of its core: workers that come later, and runs that say nothing
- * else, have the same values.
+ * else, have the same values. And its Secrets, how they are written and read.
  */
 import { fieldsOf, type Json } from "../../api/json.ts";
 import { Problem } from "../../config/reading/problem.ts";
+import { type Reading } from "../clusters/reading.ts";
 import { readObject, type Site } from "./apply.ts";
-import { type Callers } from "./cell-flags.ts";
-import { secretNames, systemNamespace } from "./objects.ts";
+import { type Callers, secretNames, systemNamespace } from "./objects.ts";
 import { type InstallOptions } from "./options.ts";
-import { readSecret } from "./secrets.ts";
 
 const name = "podseidon-installation";
 
@@ -71,4 +70,26 @@ export async function readCells(core: Site): Promise<readonly string[] | Problem
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** With these keys (base64), of those that it may have. */
+export function secretWith(name: string, data: Readonly<Record<string, string>>): Json {
+  const labels = { "app.kubernetes.io/name": "podseidon" };
+  return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: systemNamespace, labels }, data };
+}
+
+export function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+/** The texts of a Secret; undefined = there is none. Rejects only for programmer errors. */
+export async function readSecret(site: Site, name: string): Promise<Reading<ReadonlyMap<string, string> | undefined>> {
+  const read = await readObject(site, secretWith(name, {}));
+  if (!read.ok || read.value === undefined) return read.ok ? { ok: true, value: undefined } : read;
+  const data = Object.entries(fieldsOf(read.value["data"]));
+  return { ok: true, value: new Map(data.map(([key, value]) => [key, textIn(value)])) };
+}
+
+function textIn(value: unknown): string {
+  return Buffer.from(String(value), "base64").toString("utf8");
 }

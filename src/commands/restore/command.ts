@@ -6,30 +6,29 @@
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { asKubeError, isKubeError, type KubeClient } from "../../kube/kube-client.ts";
-import { definitionName, readDefinition, type ReadDefinition } from "../../kube/protector-definition.ts";
+import { definitionName, readDefinition, type ReadDefinition } from "../../kube/pod-protectors.ts";
 import { printable } from "../../util/printable.ts";
-import { openClusters } from "../clusters/open.ts";
+import { onClusters } from "../clusters/open.ts";
 import { coreOptions } from "../clusters/options.ts";
 import {
   type Command,
   type CommandContext,
   type CommandEnd,
   type CommandOptions,
-  isGiven,
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { wrapped } from "../text/wrap.ts";
-import { findLeader } from "./leading-generator.ts";
+import { wrapped } from "../text/format.ts";
 import {
   createDefinition,
+  findLeader,
   listRaw,
   type RestoreSite,
   stripFinalizers,
   waitEstablished,
   waitGone,
 } from "./restored-definition.ts";
-import { isReleased, restoreObjects, type RestoredCounts } from "./restored-objects.ts";
+import { isReleased, type RestoredCounts, restoreObjects } from "./restored-objects.ts";
 import { merged, nameOf, readSaved, type SavedObjects, writeSaved } from "./saved-objects.ts";
 
 export const restore: Command = {
@@ -44,18 +43,16 @@ export const restore: Command = {
   words: ["crd"],
   async run(context, options, what) {
     if (what !== "crd") return wrongUsage(`restore: ${quote(String(what))} is unknown; allowed: crd`);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(`restore: ${clusters.message}`);
-    try {
-      const [core, ...others] = clusters.cores.values();
+    return onClusters({ context, options, prefix: "restore: " }, async ({ cores, choice }) => {
+      const [core, ...others] = cores.values();
       if (core === undefined || others.length > 0) return wrongUsage("restore: give one --core at a time");
-      return await new Restore(context, core, clusters.choice.leaseNamespace, options).run();
-    } catch (thrown) {
-      const error = asKubeError(thrown);
-      return failed(`${error.status?.message ?? error.message}. Nothing is lost: run it again`);
-    } finally {
-      await clusters.close();
-    }
+      try {
+        return await new Restore(context, core, choice.leaseNamespace, options).run();
+      } catch (thrown) {
+        const error = asKubeError(thrown);
+        return failed(`${error.status?.message ?? error.message}. Nothing is lost: run it again`);
+      }
+    });
   },
 };
 
@@ -77,7 +74,7 @@ class Restore {
     this.#site = { core, clock: context.clock, signal: context.signal };
     this.#namespace = namespace;
     this.#file = valueOf(options, "file") ?? "podprotectors.json";
-    this.#isDryRun = isGiven(options, "dry-run");
+    this.#isDryRun = options.has("dry-run");
   }
 
   /** Throws KubeError. */

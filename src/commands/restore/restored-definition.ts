@@ -1,11 +1,17 @@
-/** The CRD's way back: its objects' finalizers go, it goes with the last of them, and is made again. */
+/**
+ * The CRD's way back: its objects' finalizers go, it goes with the last of them, and is made again. Not while a
+ * generator leads that would make objects without status. One that was stopped a moment ago still has its name on its
+ * Lease, so the Lease is watched: a leader renews it, and a stopped one does not.
+ */
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
-import { definitionName, readDefinition } from "../../kube/protector-definition.ts";
+import { definitionName, readDefinition } from "../../kube/pod-protectors.ts";
 import { customResourceDefinitions, podProtectors } from "../../kube/resources.ts";
-import { listAll } from "../../kube/watch/index.ts";
 import { type Clock, later, sleep } from "../../util/clock.ts";
-import { ownDefinition } from "../crd/definition.ts";
+import { listed } from "../clusters/reading.ts";
+import { ownDefinition } from "../carried/definition.ts";
+import { isAway } from "../check/findings/generator.ts";
+import { readLease } from "../check/readers/leases.ts";
 
 export interface RestoreSite {
   readonly core: KubeClient;
@@ -20,10 +26,8 @@ const pollMs = 500;
 const atOnce = 8;
 
 /** All objects as they are, valid or not. Throws KubeError. */
-export async function listRaw({ core, signal }: RestoreSite): Promise<readonly Json[]> {
-  const items: Json[] = [];
-  await listAll(core, { resource: podProtectors }, (raw) => void items.push(fieldsOf(raw)), { signal, pageSize: 250 });
-  return items;
+export function listRaw({ core, signal }: RestoreSite): Promise<readonly Json[]> {
+  return listed(core, { resource: podProtectors }, fieldsOf, { signal, pageSize: 250 });
 }
 
 /** Takes the finalizers off all `items`, which are terminating. Throws KubeError. */
@@ -107,4 +111,33 @@ export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise
       for (const item of rest) await work(item);
     }),
   );
+}
+
+/** As in the manifests. */
+const election = "podseidon-generator";
+/** A generator's Lease lasts 15 s by default; a leader that cannot renew it stops before. */
+const quietMs = 20_000;
+const leasePollMs = 1_000;
+
+/**
+ * Who leads; undefined = nobody. Waits for 20 s at most, and calls `tell` before it does. Clocks decide only where they
+ * say that the last renewal was long ago. Throws KubeError.
+ */
+export async function findLeader(
+  { core, clock, signal }: RestoreSite,
+  namespace: string,
+  tell: (line: string) => void,
+): Promise<string | undefined> {
+  const end = later(clock.monotonicMs(), quietMs);
+  let seen: string | undefined;
+  for (;;) {
+    const lease = await readLease(core, namespace, election, signal);
+    if (lease === undefined || isAway(lease, clock.epochMicros())) return undefined;
+    const renewal = `${lease.holder} ${lease.renewedAt ?? ""}`;
+    if (seen !== undefined && renewal !== seen) return lease.holder;
+    if (clock.monotonicMs() >= end) return undefined;
+    if (seen === undefined) tell(`wait up to 20 s, to see whether the generator ${lease.holder} has stopped`);
+    seen = renewal;
+    await sleep(clock, leasePollMs, signal);
+  }
 }

@@ -5,7 +5,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { Problem } from "../../config/reading/problem.ts";
-import { messageOf } from "../../util/error-message.ts";
+import { messageOf } from "../../util/printable.ts";
 
 /** They say what runs where; nobody else needs to read that. */
 const mode = 0o600;

@@ -1,7 +1,6 @@
 /** What deletions of pods would come to that are asked for in one go, none of them settled before the last. Pure. */
 import { type ProtectorID } from "../../api/object-key.ts";
-import { type Answer, Guard, type GuardOptions } from "./guard.ts";
-import { type Guarding } from "./guarding.ts";
+import { type Answer, Guard, type Guarding, type GuardOptions } from "./guard.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { deletionOf, type SimulatedPod } from "./simulated-pods.ts";
 

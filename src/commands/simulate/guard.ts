@@ -2,19 +2,41 @@
  * The webhook of a simulation: judges deletions by the functions that the webhook judges by, one after the other, and
  * keeps in memory what it would have recorded. It knows what the cores' objects and Leases show, not what a webhook
  * remembers: counts that a restore has lost, PodProtectors that vanished, and pods that a Go component forgot.
+ *
+ * PodProtectors as a simulation takes them: decoded as the webhook decodes them, with what is in force of an invalid
+ * one. The door for objects of a core.
+ *
+ * What a PodProtector shows when deletions are over: nothing is promised any more, and in place of each pod that has
+ * gone another one is available, if the pod has a controller that makes it. Pods that are not touched stay as they are.
  */
-import { canMeet, criterionFor } from "../../accounting/count/health-criterion.ts";
+import { countingSelector } from "../../accounting/count/counting-selector.ts";
+import { availableFrom, canMeet, criterionFor, type HealthCriterion } from "../../accounting/count/health-criterion.ts";
+import { summarize } from "../../accounting/count/summary.ts";
 import { figuresOf, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
 import { type RefusingVerdict } from "../../accounting/reserve/reservation.ts";
-import { partsOf, type ProtectorID } from "../../api/object-key.ts";
+import { type ObjectKey, partsOf, type ProtectorID, protectorID } from "../../api/object-key.ts";
 import { type PodRecord } from "../../api/pod.ts";
+import {
+  type Aggregation,
+  type CellStatus,
+  type LabelSelector,
+  type PodProtector,
+} from "../../api/v1alpha1/pod-protector.ts";
 import { createNamespacedIndex, createSelectorIndex } from "../../label-index/index.ts";
 import { type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
+import { printable } from "../../util/printable.ts";
 import { type Deletion } from "../../webhook/deletion.ts";
+import {
+  decodeWatched,
+  isCounted,
+  judge,
+  type ProtectorView,
+  type Rule,
+  viewOf,
+  withStatus,
+} from "../../webhook/protector/protector-view.ts";
 import { countingMax } from "../../webhook/protector/protectors.ts";
-import { isCounted, judge, type ProtectorView, type Rule, withStatus } from "../../webhook/protector/protector-view.ts";
-import { type GonePod, settled } from "./replacement.ts";
-import { type Guarding, withObject } from "./guarding.ts";
+import { outlineOf } from "../../webhook/protector/unusable-protector.ts";
 
 export interface GuardOptions {
   /** In force, of all cores. */
@@ -194,4 +216,104 @@ function crowdOf(judges: readonly Judge[]): readonly Refusal[] {
   return [...perCore.values()]
     .filter((some) => some.length > countingMax)
     .flatMap((some) => some.map(({ guarding: { id } }): Refusal => ({ id, verdict: { kind: "crowd" } })));
+}
+
+/** A PodProtector that is in force. */
+export interface Guarding {
+  readonly core: string;
+  readonly id: ProtectorID;
+  readonly key: ObjectKey;
+  readonly uid: string;
+  /** It is asked about pods that this selects. */
+  readonly selector: LabelSelector;
+  /** It refuses nothing. */
+  readonly isShadow: boolean;
+  readonly state:
+    | { readonly kind: "valid"; readonly view: ProtectorView }
+    /** It admits nothing. `reason` for people. */
+    | { readonly kind: "unusable"; readonly reason: string };
+}
+
+/** Undefined for what is released, and for what is no object at all. Never throws. */
+export function readGuarding(core: string, raw: unknown): Guarding | undefined {
+  const watched = decodeWatched(raw);
+  if (watched === undefined) return undefined;
+  const { key, uid, content } = watched;
+  const common = { core, id: protectorID(core, key), key, uid };
+  const read = content.ok ? viewOf(content.stored, undefined) : content;
+  if (read.ok) {
+    const { view } = read;
+    if (view.isReleased) return undefined;
+    const { isShadow } = view;
+    return { ...common, isShadow, selector: countingSelector(view.protector.spec), state: { kind: "valid", view } };
+  }
+  const { marks, selector, isShadow } = outlineOf(raw);
+  if (marks.isReleased) return undefined;
+  return { ...common, isShadow, selector, state: { kind: "unusable", reason: printable(read.reason) } };
+}
+
+/** The same with another object in place of a valid one: of the same UID, with a status that can be judged by. */
+export function withObject(view: ProtectorView, protector: PodProtector): ProtectorView {
+  const read = viewOf({ ...view, protector }, view);
+  return read.ok ? read.view : view;
+}
+
+/** A counted pod that has gone. */
+export interface GonePod {
+  readonly cellID: string;
+  readonly pod: PodRecord;
+  /** It has a controller, which makes another one. */
+  readonly isReplaced: boolean;
+}
+
+/** Which count of an aggregation answers a criterion. */
+const countedFields = [
+  ["Available", "availableReplicas"],
+  ["Ready", "readyReplicas"],
+  ["Running", "runningReplicas"],
+  ["Initialized", "initializedReplicas"],
+  ["Scheduled", "scheduledReplicas"],
+] as const satisfies readonly (readonly [HealthCriterion, keyof Aggregation])[];
+
+/**
+ * `gone`: pods that this PodProtector counts. A cell that nobody has counted stays uncounted, and the other cells' old
+ * counts stay old: replacements change numbers, not whether they are in force.
+ */
+export function settled(protector: PodProtector, gone: readonly GonePod[], now: EpochMicros): PodProtector {
+  const { status, spec } = protector;
+  if (status === undefined) return protector;
+  const cells = status.cells.map(({ cellID, aggregation }): CellStatus => {
+    if (aggregation === undefined) return { cellID };
+    const ofCell = gone.filter((one) => one.cellID === cellID);
+    return { cellID, aggregation: recounted(aggregation, ofCell, spec.minReadySeconds, now) };
+  });
+  return { ...protector, status: { ...status, cells, summary: summarize(cells, spec) } };
+}
+
+function recounted(
+  before: Aggregation,
+  gone: readonly GonePod[],
+  minReadySeconds: number,
+  now: EpochMicros,
+): Aggregation {
+  const counts: { -readonly [K in keyof Aggregation]: Aggregation[K] } = { ...before };
+  for (const { pod, isReplaced } of gone) {
+    // Such a pod is not counted any more: what comes in its place is there already, or counted when it comes.
+    if (pod.isTerminating || pod.isTerminal) continue;
+    if (!isReplaced) counts.totalReplicas = Math.max(0, counts.totalReplicas - 1);
+    for (const [criterion, field] of countedFields) {
+      const known = counts[field];
+      if (known === undefined) continue;
+      const change = (isReplaced ? 1 : 0) - (meets(criterion, pod, minReadySeconds, now) ? 1 : 0);
+      counts[field] = Math.max(0, known + change);
+    }
+  }
+  return counts;
+}
+
+/** Whether the pod was counted for the criterion. */
+function meets(criterion: HealthCriterion, pod: PodRecord, minReadySeconds: number, now: EpochMicros): boolean {
+  if (!canMeet(criterion, pod, minReadySeconds)) return false;
+  const from = criterion === "Available" ? availableFrom(pod, minReadySeconds) : undefined;
+  return from === undefined || from <= now;
 }

@@ -2,20 +2,21 @@
  * `podseidon simulate drain|delete`: what would happen, judged by what the clusters show now. Nothing is written, and
  * nobody is asked: neither the webhook nor, with a dry run, the API servers.
  *
- * - guarding.ts, simulated-pods.ts, budgets.ts: the doors for objects from clusters. reads.ts reads them.
- * - guard.ts: the webhook in memory, over the accounting's own functions. replacement.ts: what replaced pods change.
+ * - simulated-pods.ts, budgets.ts: the doors for objects from clusters. reads.ts reads them.
+ * - guard.ts: the door for PodProtectors, and the webhook in memory, over the accounting's own functions.
  * - drain-plan.ts: kubectl drain in rounds. deletions.ts: deletions in one go. release-steps.ts: the end of a workload.
- * - obstacles.ts: why something stays, in words. drain-report.ts, drain-output.ts, obstacle-lines.ts, steps.ts: shown.
+ * - obstacles.ts: why something stays, in words. drain-report.ts, steps.ts: shown.
  */
 import { Problem, unknownName } from "../../config/reading/problem.ts";
-import { coreOptions, namespaceOption, outputOption, readOutput, workerOption } from "../clusters/options.ts";
-import { openClusters, type OpenClusters } from "../clusters/open.ts";
-import { type Command, type CommandEnd, wrongUsage } from "../command.ts";
+import { assert } from "../../util/assert.ts";
+import { coreOptions, namespaceOption, outputOption, workerOption } from "../clusters/options.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { type Command, type CommandEnd } from "../command.ts";
 import { simulateDeleteDeployment } from "./delete/delete-deployment.ts";
 import { simulateDeleteNamespace } from "./delete/delete-namespace.ts";
 import { simulateDeletePods } from "./delete/delete-pod.ts";
 import { simulateDrain } from "./drain/drain.ts";
-import { type Simulation } from "./simulation.ts";
+import { type Simulation } from "./reads.ts";
 
 const actions = ["drain", "delete"] as const;
 const kinds = ["pod", "deployment", "namespace"] as const;
@@ -39,18 +40,13 @@ export const simulate: Command = {
     "simulate delete namespace shop --worker=w1=my-worker -o json",
   ],
   words: actions,
-  async run(context, options, action, args) {
-    const output = readOutput(options);
-    if (output instanceof Problem) return wrongUsage(output.message);
-    const run = simulationOf(String(action), Array.isArray(args) ? args : []);
-    if (run instanceof Problem) return wrongUsage(`simulate: ${run.message}`);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(clusters.message);
-    try {
-      return await run(clusters, { context, options, output });
-    } finally {
-      await clusters.close();
-    }
+  run(context, options, action, args) {
+    const found = simulationOf(String(action), Array.isArray(args) ? args : []);
+    const [run, problem] = found instanceof Problem ? [undefined, `simulate: ${found.message}`] : [found];
+    return onClusters({ context, options, problem }, async (clusters, output) => {
+      assert(run !== undefined, "a problem ends before");
+      return run(clusters, { context, options, output });
+    });
   },
 };
 

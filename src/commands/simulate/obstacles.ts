@@ -7,8 +7,7 @@ import { type FloorOwner, floorOwnerOf } from "../../webhook/decide/refusals/flo
 import { ageText } from "../../webhook/decide/refusals/silence-text.ts";
 import { type BudgetRefusal } from "./budgets.ts";
 import { type Obstruction } from "./drain-plan.ts";
-import { type Refusal } from "./guard.ts";
-import { type Guarding } from "./guarding.ts";
+import { type Guarding, type Refusal } from "./guard.ts";
 
 /** What has to change before the pods can go. */
 export type ObstacleKind =

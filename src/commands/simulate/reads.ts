@@ -4,14 +4,13 @@ import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { type KubeClient, type Resource } from "../../kube/kube-client.ts";
 import { leases, podProtectors, pods } from "../../kube/resources.ts";
-import { listAll } from "../../kube/watch/index.ts";
-import { type Access, reading, type Reading } from "../clusters/reading.ts";
 import { type OpenClusters } from "../clusters/open.ts";
+import { type OutputFormat } from "../clusters/options.ts";
+import { type Access, listed, reading, type Reading } from "../clusters/reading.ts";
 import { type CommandContext, type CommandOptions, valueOf } from "../command.ts";
 import { type FleetCells, listCells } from "../fleet/cells.ts";
 import { type Budget, readBudget } from "./budgets.ts";
-import { type GuardOptions } from "./guard.ts";
-import { type Guarding, readGuarding } from "./guarding.ts";
+import { type Guarding, type GuardOptions, readGuarding } from "./guard.ts";
 import { readSimulatedPod, type SimulatedPod } from "./simulated-pods.ts";
 
 const budgetResource: Resource = { group: "policy", version: "v1", resource: "poddisruptionbudgets" };
@@ -57,18 +56,11 @@ export async function readGuards(
   const cellsOf = new Map<string, FleetCells>();
   for (const [core, client] of cores) {
     const access: Access = { cluster: client.cluster, verb: "list", resource: podProtectors, namespace };
-    const listed = await reading(access, async () => {
-      const scope = { resource: podProtectors, namespace };
-      const found: Guarding[] = [];
-      const take = (raw: unknown): void => {
-        const guarding = readGuarding(core, raw);
-        if (guarding !== undefined) found.push(guarding);
-      };
-      await listAll(client, scope, take, { signal, pageSize });
-      return found;
-    });
-    if (!listed.ok) return listed;
-    protectors.push(...listed.value);
+    const scope = { resource: podProtectors, namespace };
+    const decode = (raw: unknown): Guarding | undefined => readGuarding(core, raw);
+    const read = await reading(access, () => listed(client, scope, decode, { signal, pageSize }));
+    if (!read.ok) return read;
+    protectors.push(...read.value);
     const { leaseNamespace } = choice;
     const ofLeases: Access = { cluster: client.cluster, verb: "list", resource: leases, namespace: leaseNamespace };
     const cells = await reading(ofLeases, () => listCells(client, leaseNamespace, () => clock.epochMicros(), signal));
@@ -94,33 +86,25 @@ export function readPods(
   { namespace, node, labelSelector }: PodPlace,
   signal: AbortSignal,
 ): Promise<Reading<readonly SimulatedPod[]>> {
-  return reading({ cluster: client.cluster, verb: "list", resource: pods, namespace, role }, async () => {
-    const found: SimulatedPod[] = [];
-    const fieldSelector = node === undefined ? undefined : `spec.nodeName=${node}`;
-    const take = (raw: unknown): void => {
-      const pod = readSimulatedPod(raw);
-      if (pod !== undefined) found.push(pod);
-    };
-    await listAll(client, { resource: pods, namespace, fieldSelector, labelSelector }, take, { signal });
-    return found;
-  });
+  const fieldSelector = node === undefined ? undefined : `spec.nodeName=${node}`;
+  const scope = { resource: pods, namespace, fieldSelector, labelSelector };
+  return reading({ cluster: client.cluster, verb: "list", resource: pods, namespace, role }, () =>
+    listed(client, scope, readSimulatedPod, { signal }),
+  );
 }
 
 /** Of all namespaces. Without them only the webhook is asked, which is complained of. */
 export async function readBudgets({ client }: Worker, { signal, complain }: Reads): Promise<readonly Budget[]> {
-  const found: Budget[] = [];
-  const listed = await reading({ cluster: client.cluster, verb: "list", resource: budgetResource, role }, () =>
-    listAll(
-      client,
-      { resource: budgetResource },
-      (raw) => {
-        const budget = readBudget(raw);
-        if (budget !== undefined) found.push(budget);
-      },
-      { signal },
-    ),
+  const read = await reading({ cluster: client.cluster, verb: "list", resource: budgetResource, role }, () =>
+    listed(client, { resource: budgetResource }, readBudget, { signal }),
   );
-  if (listed.ok) return found;
-  complain(`${listed.problem}; PodDisruptionBudgets are not looked at`);
+  if (read.ok) return read.value;
+  complain(`${read.problem}; PodDisruptionBudgets are not looked at`);
   return [];
+}
+
+export interface Simulation {
+  readonly context: CommandContext;
+  readonly options: CommandOptions;
+  readonly output: OutputFormat;
 }

@@ -5,7 +5,7 @@ import { type EpochMicros } from "../../util/clock.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { forcedOf, type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
 import { isWrong, type Standing } from "../fleet/standing.ts";
-import { cellsJson } from "./cells-table.ts";
+import { cellsJson } from "./cell-lines.ts";
 import { isAnythingWrong } from "./text.ts";
 
 export function statusJson(looks: readonly CoreLook[]): object {

@@ -1,12 +1,11 @@
 /** `podseidon status`: where every PodProtector of the cores stands, what is wrong first. */
-import { Problem } from "../../config/reading/problem.ts";
 import { formatWholeSeconds } from "../../api/micro-time.ts";
 import { sleep } from "../../util/clock.ts";
-import { coreOptions, namespaceOption, outputOption, type OutputFormat, readOutput } from "../clusters/options.ts";
-import { type OpenClusters, openClusters } from "../clusters/open.ts";
-import { type Command, type CommandContext, type CommandEnd, isGiven, type Terminal, wrongUsage } from "../command.ts";
+import { coreOptions, namespaceOption, outputOption, type OutputFormat } from "../clusters/options.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { type Command, type CommandContext, type CommandEnd, type Terminal } from "../command.ts";
 import { type CoreLook, looksAt } from "../fleet/look.ts";
-import { jsonText } from "../text/json.ts";
+import { jsonText } from "../text/format.ts";
 import { statusJson } from "./json.ts";
 import { isAnythingWrong, statusText } from "./text.ts";
 
@@ -27,17 +26,9 @@ export const status: Command = {
   ],
   examples: ["status", "status -n shop --watch", "status --core east=ctx-1 --core west=ctx-2"],
 
-  async run(context, options) {
-    const output = readOutput(options);
-    if (output instanceof Problem) return wrongUsage(output.message);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(clusters.message);
-    const shown = { output, showsAll: isGiven(options, "all"), isWatch: isGiven(options, "watch") };
-    try {
-      return await looked(context, clusters, shown);
-    } finally {
-      await clusters.close();
-    }
+  run(context, options) {
+    const shown = { showsAll: options.has("all"), isWatch: options.has("watch") };
+    return onClusters({ context, options }, (clusters, output) => looked(context, clusters, { ...shown, output }));
   },
 };
 

@@ -1,22 +1,25 @@
-/** One look at the cores, as text. */
+/**
+ * One look at the cores, as text.
+ *
+ * What `status` says first when somebody has deleted the CRD of PodProtectors: the table below it may look well, since
+ * finalizers keep the objects for a while (docs/disasters.md#the-crd-is-lost).
+ *
+ * Which PodProtectors `status` shows, and in which order: what is wrong first.
+ */
 import { objectKey } from "../../api/object-key.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
+import { waitingText } from "../fleet/held-changes.ts";
 import { type CoreLook } from "../fleet/look.ts";
+import { type InvalidProtector } from "../fleet/protectors.ts";
 import { forcedOf, type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
-import { isWrong, type Standing, type State } from "../fleet/standing.ts";
-import { differingVersions } from "../fleet/versions.ts";
-import { waitingText } from "../fleet/waiting.ts";
+import { differingVersions } from "../fleet/replicas.ts";
+import { isWrong, type Standing, type State, states } from "../fleet/standing.ts";
 import { cellsText, latelyMicros, refusedText, releasedText, sinceText, toneOf } from "../fleet/wording.ts";
-import { ageText } from "../text/age.ts";
-import { coloured, type Tone } from "../text/colour.ts";
+import { ageText, coloured, type Tone, wrapped } from "../text/format.ts";
 import { type Column, type Row, shortened, table } from "../text/table.ts";
-import { wrapped } from "../text/wrap.ts";
-import { cellLines, isCellWrong } from "./cell-lines.ts";
-import { cellsTable } from "./cells-table.ts";
-import { lostDefinitionText } from "./lost-definition.ts";
-import { areWrong, chosenLines, keyOf, type Line, placeOf, type Shown } from "./order.ts";
+import { cellLines, cellsTable, isCellWrong } from "./cell-lines.ts";
 
 export interface StatusView {
   /** Undefined = all. */
@@ -223,4 +226,85 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
       ),
     )
     .join("");
+}
+
+/** "" when it is there, or not known to be lost. Ends with a line end. */
+export function lostDefinitionText(
+  { definition }: Pick<CoreLook, "definition">,
+  { terminal, program }: { readonly terminal: Pick<Terminal, "columns" | "isColoured">; readonly program: string },
+): string {
+  if (definition !== "terminating" && definition !== "gone") return "";
+  const [what, command] =
+    definition === "gone"
+      ? ["The CRD of PodProtectors is gone, and all PodProtectors with it", `${program} restore crd --file=FILE`]
+      : ["The CRD of PodProtectors has been deleted; finalizers alone keep what is left", `${program} restore crd`];
+  const cure = `${what}. Do not restart webhooks. Stop the generator, leave it stopped, and then:`;
+  const lines = wrapped(cure, terminal.columns, "  ").map((line) => coloured(terminal, "bad", line));
+  // On a line of its own, which is not broken, so that it can be copied.
+  return `${[...lines, `  ${command}`].join("\n")}\n`;
+}
+
+/** What can be shown of one. */
+export type Line =
+  | { readonly kind: "standing"; readonly state: State; readonly standing: Standing }
+  | { readonly kind: "unusable"; readonly state: "unusable"; readonly invalid: InvalidProtector };
+
+/** A fleet of up to so many is shown whole: it fits on a screen. */
+const shownWholeMax = 25;
+/** Those that are well, or as somebody wants them, are only counted in a larger fleet. */
+const quiet: ReadonlySet<State> = new Set<State>(["ok", "shadow", "unprotected"]);
+/** Of those with something to say in a larger fleet; more are only counted. */
+const shownMax = 50;
+
+export interface Shown {
+  readonly lines: readonly Line[];
+  /** How many are in each state, the worst first; every one counts once, in its worst state. */
+  readonly counts: ReadonlyMap<State, number>;
+  /** Of `counts`, how many are not in `lines`. */
+  readonly left: number;
+}
+
+export function chosenLines(
+  standings: readonly Standing[],
+  unusable: readonly InvalidProtector[],
+  showsAll: boolean,
+): Shown {
+  const all: Line[] = [
+    ...unusable.map((invalid): Line => ({ kind: "unusable", state: "unusable", invalid })),
+    ...standings.map((standing): Line => ({ kind: "standing", state: standing.states[0], standing })),
+  ];
+  const counts = new Map<State, number>();
+  for (const state of states) {
+    const count = all.filter((line) => line.state === state).length;
+    if (count > 0) counts.set(state, count);
+  }
+  const sorted = all.sort((a, b) => rank(a) - rank(b) || compare(keyOf(a), keyOf(b)));
+  const lines =
+    showsAll || all.length <= shownWholeMax
+      ? sorted
+      : sorted.filter(({ state }) => !quiet.has(state)).slice(0, shownMax);
+  return { lines, counts, left: all.length - lines.length };
+}
+
+/** Whether one of them needs somebody. */
+export function areWrong({ counts }: Pick<Shown, "counts">): boolean {
+  return [...counts.keys()].some(isWrong);
+}
+
+function rank({ state }: Line): number {
+  return states.indexOf(state);
+}
+
+function placeOf(line: Line): { readonly namespace: string; readonly name: string } {
+  return line.kind === "unusable" ? line.invalid : line.standing;
+}
+
+/** `namespace/name`. */
+export function keyOf(line: Line): string {
+  const { namespace, name } = placeOf(line);
+  return `${namespace}/${name}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,34 +1,29 @@
 /** `podseidon approve`: lists mass changes that are held, lets them pass, or undoes one (docs/mass-changes.md). */
-import { annotations } from "../../api/v1alpha1/names.ts";
 import { formatMicroTime, formatWholeSeconds } from "../../api/micro-time.ts";
-import { nearest } from "../../config/types/nearest.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
 import { Problem } from "../../config/reading/problem.ts";
+import { nearest } from "../../config/types/nearest.ts";
 import { quote } from "../../config/types/value-type.ts";
-import { everyCause } from "../../generator/mass-changes/latches/latch-book.ts";
+import { everyCause } from "../../generator/mass-changes/latches.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
-import { resourcePath } from "../../kube/kube-client.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
-import { type OpenClusters, openClusters } from "../clusters/open.ts";
-import { coreOptions, namespaceOption, outputOption, readOutput } from "../clusters/options.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { coreOptions, namespaceOption, outputOption } from "../clusters/options.ts";
 import {
   type Command,
   type CommandContext,
   type CommandEnd,
   type CommandOptions,
-  isGiven,
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { type CoreLook, looksAt } from "../fleet/look.ts";
+import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
-import { ageText } from "../text/age.ts";
-import { wrapped } from "../text/wrap.ts";
-import { shellWord } from "../text/shell.ts";
-import { jsonText } from "../text/json.ts";
-import { carryOut, type Change, dryRunOption } from "./change.ts";
-import { readUntil } from "./duration.ts";
+import { ageText, jsonText, lines, shellWord } from "../text/format.ts";
+import { carryOut, type Change, dryRunOption, patchOf } from "./change.ts";
 import { undo } from "./undo.ts";
+import { readUntil } from "./values.ts";
 
 /** As the generator has it: an approval is for what a person has just looked at. */
 const approvalMax = { max: 24 * 3_600_000, maxText: "24h" };
@@ -51,22 +46,16 @@ export const approve: Command = {
   ],
   examples: ["approve", 'approve namespace/shop --reason "moved away"', "approve --undo deployment/web -n shop"],
 
-  async run(context, options, cause) {
-    const output = readOutput(options);
-    if (output instanceof Problem) return wrongUsage(output.message);
+  run(context, options, cause) {
     const workload = valueOf(options, "undo");
-    if (workload !== undefined && cause !== undefined) return wrongUsage("approve: either a cause or --undo, not both");
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(clusters.message);
-    try {
-      if (workload !== undefined) return await undo(context, clusters, workload, isGiven(options, "dry-run"));
-      const looks = await looksAt(clusters.cores, { ...context, ...clusters.choice });
-      for (const line of looks.flatMap(({ unread }) => unread)) context.complain(line);
+    const isBoth = workload !== undefined && cause !== undefined;
+    const problem = isBoth ? "approve: either a cause or --undo, not both" : undefined;
+    return onClusters({ context, options, problem }, async (clusters, output) => {
+      if (workload !== undefined) return undo(context, clusters, workload, options.has("dry-run"));
+      const looks = await toldLooksAt(clusters, clusters.choice.namespace, context);
       if (typeof cause !== "string") return listed(context, looks, output === "json");
-      return await approved(context, options, { cause, looks, clusters });
-    } finally {
-      await clusters.close();
-    }
+      return approved(context, options, { cause, looks, clusters });
+    });
   },
 };
 
@@ -96,10 +85,9 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
     for (const { cause, since } of held.held) {
       const ofCause = heldBy(look, cause);
       const head = `${title}${cause}: ${ofCause.length} changes held for ${ageText((at - since) / 1000)}`;
-      write(`${wrapped(printable(head), terminal.columns, "  ").join("\n")}\n`);
+      write(lines(head, terminal.columns, "  "));
       for (const { namespace, name, protector } of ofCause.slice(0, namedMax)) {
-        const line = `  ${namespace}/${name}: ${messageOf(protector)}`;
-        write(`${wrapped(printable(line), terminal.columns, "    ").join("\n")}\n`);
+        write(lines(`  ${namespace}/${name}: ${messageOf(protector)}`, terminal.columns, "    "));
       }
       if (ofCause.length > namedMax) write(`  and ${ofCause.length - namedMax} more\n`);
       write(`  to let them pass: ${program} approve ${shellWord(printable(cause))} --reason WHY\n`);
@@ -147,19 +135,9 @@ async function approved(context: CommandContext, options: CommandOptions, asked:
     if (client === undefined) return [];
     const causes = look.held?.held.filter((one) => cause === everyCause || one.cause === cause) ?? [];
     const count = causes.reduce((sum, one) => sum + heldBy(look, one.cause).length, 0);
-    return [
-      {
-        client,
-        access: { verb: "patch", resource: configMaps, namespace, name: generatorStateName },
-        what: `${count} held changes of cause ${cause} may pass until ${until}`,
-        request: {
-          method: "PATCH",
-          path: resourcePath(configMaps, { namespace, name: generatorStateName }),
-          contentType: "application/merge-patch+json",
-          body: { metadata: { annotations: { [annotations.approve]: text } } },
-        },
-      },
-    ];
+    const what = `${count} held changes of cause ${cause} may pass until ${until}`;
+    const at = { resource: configMaps, namespace, name: generatorStateName };
+    return [patchOf(client, at, what, { metadata: { annotations: { [annotations.approve]: text } } })];
   });
   const after = [
     "The generator looks every five seconds, and says how many pass in an Event ChangesApproved on the ConfigMap " +

@@ -1,31 +1,28 @@
 /** `podseidon cells`: lists the cells of the cores, keeps their counts, moves and retires them (docs/cells.md). */
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../api/cell-lease.ts";
 import { fieldsOf } from "../../api/json.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { cellIDProblem } from "../../config/types/address.ts";
 import { nearest } from "../../config/types/nearest.ts";
-import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
-import { resourcePath } from "../../kube/kube-client.ts";
 import { leases, namespaces } from "../../kube/resources.ts";
 import { assertNever } from "../../util/assert.ts";
-import { type OpenClusters, openClusters } from "../clusters/open.ts";
-import { coreOptions, invalid, outputOption, readOutput, workerOption } from "../clusters/options.ts";
-import { reading } from "../clusters/reading.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { coreOptions, invalid, outputOption, workerOption } from "../clusters/options.ts";
+import { readingOne } from "../clusters/reading.ts";
 import {
   type Command,
   type CommandContext,
   type CommandEnd,
   type CommandOptions,
-  isGiven,
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { type CoreLook, looksAt } from "../fleet/look.ts";
-import { cellLines, type CellLine, isCellWrong } from "../status/cell-lines.ts";
-import { cellsJson, cellsTable } from "../status/cells-table.ts";
-import { jsonText } from "../text/json.ts";
-import { carryOut, type Change, dryRunOption } from "./change.ts";
-import { readUntil } from "./duration.ts";
+import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
+import { type CellLine, cellLines, cellsJson, cellsTable, isCellWrong } from "../status/cell-lines.ts";
+import { jsonText } from "../text/format.ts";
+import { carryOut, type Change, creationOf, dryRunOption, patchOf } from "./change.ts";
+import { isUID, readUntil } from "./values.ts";
 
 const actions = ["list", "keep", "adopt", "forget"] as const;
 type Action = (typeof actions)[number];
@@ -53,30 +50,26 @@ export const cells: Command = {
   ],
   words: actions,
 
-  async run(context, options, given, cell) {
+  run(context, options, given, cell) {
     const action = actions.find((one) => one === given);
     if (action === undefined) {
       const best = nearest(String(given), actions);
       const hint = best === undefined ? "" : `; did you mean ${best}?`;
       return wrongUsage(`cells: ${quote(String(given))} is no action; allowed: ${actions.join(", ")}${hint}`);
     }
-    const output = readOutput(options);
-    if (output instanceof Problem) return wrongUsage(output.message);
-    if (action !== "list" && typeof cell !== "string") return wrongUsage(`cells ${action}: which cell? Say its name`);
-    if (typeof cell === "string" && cellIDProblem(cell) !== undefined)
-      return wrongUsage(`cells ${action}: ${quote(cell)} is not the name of a cell`);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(clusters.message);
-    try {
-      const looks = await looksAt(clusters.cores, { ...context, ...clusters.choice, namespace: undefined });
-      for (const line of looks.flatMap(({ unread }) => unread)) context.complain(line);
+    const problem = problemOf(action, cell);
+    return onClusters({ context, options, problem }, async (clusters, output) => {
+      const looks = await toldLooksAt(clusters, undefined, context);
       if (action === "list") return listed(context, looks, output === "json");
-      return await steered(context, options, { action, cellID: String(cell), looks, clusters });
-    } finally {
-      await clusters.close();
-    }
+      return steered(context, options, { action, cellID: String(cell), looks, clusters });
+    });
   },
 };
+
+function problemOf(action: Action, cell: unknown): string | undefined {
+  if (typeof cell !== "string") return action === "list" ? undefined : `cells ${action}: which cell? Say its name`;
+  return cellIDProblem(cell) === undefined ? undefined : `cells ${action}: ${quote(cell)} is not the name of a cell`;
+}
 
 function listed({ write, terminal }: CommandContext, looks: readonly CoreLook[], isJson: boolean): CommandEnd {
   if (isJson) write(jsonText({ cores: looks.map(cellsJson) }));
@@ -108,7 +101,7 @@ async function steered(context: CommandContext, options: CommandOptions, asked: 
   if (known.length === 0) return { exitCode: 1, problem: unknownCell(cellID, looks) };
   const value = await valueFor(context, options, asked);
   if (value instanceof Problem) return wrongUsage(value.message);
-  const isUndo = isGiven(options, "undo");
+  const isUndo = options.has("undo");
   const changes: Change[] = [];
   for (const { look, line } of known) {
     const change = changeOf(action, line, isUndo ? null : value, look, clusters);
@@ -137,7 +130,7 @@ async function valueFor(
   options: CommandOptions,
   { action, cellID, clusters }: Asked,
 ): Promise<string | Problem> {
-  if (isGiven(options, "undo")) return "";
+  if (options.has("undo")) return "";
   switch (action) {
     case "keep": {
       const until = readUntil(options, clock.epochMicros(), keepMax);
@@ -146,8 +139,7 @@ async function valueFor(
     case "adopt": {
       const uid = valueOf(options, "cluster");
       if (uid !== undefined) {
-        const isUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uid);
-        return isUID
+        return isUID(uid)
           ? uid
           : invalid("cluster", uid, "is no UID", "the UID of the namespace kube-system of that cluster");
       }
@@ -156,9 +148,7 @@ async function valueFor(
         return new Problem(`cells adopt: by which cluster? Say --worker ${cellID}=CONTEXT, or --cluster UID`);
       }
       const name = "kube-system";
-      const access = { cluster: worker.cluster, verb: "get", resource: namespaces, name, role: "view" } as const;
-      const path = resourcePath(namespaces, { name });
-      const read = await reading(access, () => worker.request({ method: "GET", path, signal }));
+      const read = await readingOne(worker, { resource: namespaces, name, role: "view" }, signal);
       if (!read.ok) return new Problem(read.problem);
       return String(fieldsOf(fieldsOf(read.value)["metadata"])["uid"]);
     }
@@ -188,34 +178,18 @@ function changeOf(
       value === null
         ? `the ${lease} of cell ${cellID} loses the annotation ${annotation}`
         : `the ${lease} of cell ${cellID} gets the annotation ${annotation}=${value}`;
-    return {
-      client,
-      access: { verb: "patch", resource: leases, namespace, name },
-      what,
-      request: {
-        method: "PATCH",
-        path: resourcePath(leases, { namespace, name }),
-        contentType: "application/merge-patch+json",
-        // Of this Lease: another one of the same name would be another cell's life.
-        body: { metadata: { uid: cell.lease.uid, annotations: { [annotation]: value } } },
-      },
-    };
+    // Of this Lease: another one of the same name would be another cell's life.
+    const metadata = { uid: cell.lease.uid, annotations: { [annotation]: value } };
+    return patchOf(client, { resource: leases, namespace, name }, what, { metadata });
   }
   if (action !== "forget" || value === null) {
     return new Problem(`cell ${cellID} has no Lease in core ${core}: its aggregator shows no heartbeats`);
   }
   const labels = { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: cellID };
   const metadata = { name, namespace, labels, annotations: { [annotation]: value } };
-  return {
-    client,
-    access: { verb: "create", resource: leases, namespace },
-    what: `cell ${cellID} has no Lease; ${lease} is created with the annotation ${annotation}=${value}`,
-    request: {
-      method: "POST",
-      path: resourcePath(leases, { namespace }),
-      body: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata },
-    },
-  };
+  const what = `cell ${cellID} has no Lease; ${lease} is created with the annotation ${annotation}=${value}`;
+  const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
+  return creationOf(client, { resource: leases, namespace }, what, body);
 }
 
 function notesOn(action: Asked["action"], { program }: CommandContext, { cellID, state }: CellLine): readonly string[] {

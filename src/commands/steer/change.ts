@@ -2,12 +2,11 @@
  * Writes of a command: each is said before it is sent, in one sentence. With --dry-run the API server is asked with
  * dryRun, so that rights and policies are tried and nothing is stored.
  */
-import { type KubeClient, type KubeRequest } from "../../kube/kube-client.ts";
-import { printable } from "../../util/printable.ts";
+import { type Json } from "../../api/json.ts";
+import { type KubeClient, type KubeRequest, type Resource, resourcePath } from "../../kube/kube-client.ts";
 import { type Access, reading } from "../clusters/reading.ts";
-import { type CommandContext, type CommandEnd, type CommandOption, type CommandOptions, isGiven } from "../command.ts";
-import { wrapped } from "../text/wrap.ts";
-import { jsonText } from "../text/json.ts";
+import { type CommandContext, type CommandEnd, type CommandOption, type CommandOptions } from "../command.ts";
+import { jsonText, lines } from "../text/format.ts";
 
 export interface Change {
   readonly client: KubeClient;
@@ -15,6 +14,25 @@ export interface Change {
   /** What is done, to which object: a sentence without its full stop. */
   readonly what: string;
   readonly request: Pick<KubeRequest, "method" | "path" | "body" | "contentType">;
+}
+
+interface Place {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Merges `body` into the object at that place. `what`: see Change. */
+export function patchOf(client: KubeClient, at: Place, what: string, body: Json): Change {
+  const path = resourcePath(at.resource, at);
+  const request = { method: "PATCH", path, contentType: "application/merge-patch+json", body } as const;
+  return { client, access: { verb: "patch", ...at }, what, request };
+}
+
+/** Creates `body` there. `what`: see Change. */
+export function creationOf(client: KubeClient, { resource, namespace }: Omit<Place, "name">, what: string, body: Json) {
+  const request = { method: "POST", path: resourcePath(resource, { namespace }), body } as const;
+  return { client, access: { verb: "create", resource, namespace }, what, request } satisfies Change;
 }
 
 /** What follows from the changes, for people. */
@@ -35,10 +53,10 @@ export async function carryOut(
   { after }: ChangeNotes,
 ): Promise<CommandEnd> {
   const { write, signal, terminal } = context;
-  const isDryRun = isGiven(options, "dry-run");
+  const isDryRun = options.has("dry-run");
   const isJson = options.get("output")?.at(-1) === "json";
   const say = (text: string): void => {
-    if (!isJson) write(`${wrapped(printable(text), terminal.columns, "  ").join("\n")}\n`);
+    if (!isJson) write(lines(text, terminal.columns, "  "));
   };
   for (const { client, access, what, request } of changes) {
     say(`${client.cluster}: ${what}${isDryRun ? " (dry run)" : ""}`);

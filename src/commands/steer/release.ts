@@ -2,35 +2,23 @@
  * `podseidon release`: lets a PodProtector go by hand: one that dangles, or one that has vanished and that webhooks
  * keep in force (docs/generator.md#when-a-podprotector-is-gone).
  */
+import { objectKey } from "../../api/object-key.ts";
 import { holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { objectKey } from "../../api/object-key.ts";
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { byHandKeyOf, configMaps, generatorStateName } from "../../kube/generator-state.ts";
-import { type KubeClient, resourcePath } from "../../kube/kube-client.ts";
+import { type KubeClient } from "../../kube/kube-client.ts";
 import { podProtectors } from "../../kube/resources.ts";
-import { printable } from "../../util/printable.ts";
-import { type OpenClusters, openClusters } from "../clusters/open.ts";
-import { coreOptions, namespaceOption, outputOption, readOutput } from "../clusters/options.ts";
-import {
-  type Command,
-  type CommandContext,
-  type CommandEnd,
-  type CommandOptions,
-  isGiven,
-  valueOf,
-  wrongUsage,
-} from "../command.ts";
-import { type CoreLook, looksAt } from "../fleet/look.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { coreOptions, namespaceOption, outputOption } from "../clusters/options.ts";
+import { type Command, type CommandContext, type CommandEnd, type CommandOptions, valueOf } from "../command.ts";
+import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
-import { ageText } from "../text/age.ts";
-import { wrapped } from "../text/wrap.ts";
-import { jsonText } from "../text/json.ts";
-import { shellWord } from "../text/shell.ts";
-import { carryOut, type Change, dryRunOption } from "./change.ts";
+import { ageText, jsonText, lines, shellWord } from "../text/format.ts";
+import { carryOut, type Change, creationOf, dryRunOption, patchOf } from "./change.ts";
+import { isUID } from "./values.ts";
 
-const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** A note in a ConfigMap, for people. */
 const reasonLengthMax = 200;
 
@@ -47,21 +35,15 @@ export const release: Command = {
   ],
   examples: ["release", "release shop/deployment-web", 'release $UID --reason "torn down"'],
 
-  async run(context, options, protector) {
-    const output = readOutput(options);
-    if (output instanceof Problem) return wrongUsage(output.message);
+  run(context, options, protector) {
     const reason = valueOf(options, "reason") ?? "";
-    if (reason.length > reasonLengthMax) return wrongUsage(`option --reason: at most ${reasonLengthMax} characters`);
-    const clusters = await openClusters(options, context);
-    if (clusters instanceof Problem) return wrongUsage(clusters.message);
-    try {
-      const looks = await looksAt(clusters.cores, { ...context, ...clusters.choice });
-      for (const line of looks.flatMap(({ unread }) => unread)) context.complain(line);
+    const isLong = reason.length > reasonLengthMax;
+    const problem = isLong ? `option --reason: at most ${reasonLengthMax} characters` : undefined;
+    return onClusters({ context, options, problem }, async (clusters, output) => {
+      const looks = await toldLooksAt(clusters, clusters.choice.namespace, context);
       if (typeof protector !== "string") return listed(context, looks, output === "json");
-      return await released(context, options, { name: protector, reason, looks, clusters });
-    } finally {
-      await clusters.close();
-    }
+      return released(context, options, { name: protector, reason, looks, clusters });
+    });
   },
 };
 
@@ -77,7 +59,7 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
     write(jsonText({ cores: looks.map(listedJson) }));
     return { exitCode };
   }
-  const say = (text: string): void => write(`${wrapped(printable(text), terminal.columns, "  ").join("\n")}\n`);
+  const say = (text: string): void => write(lines(text, terminal.columns, "  "));
   for (const look of looks) {
     const { core, tombstones, held, at } = look;
     for (const { namespace, name } of dangling(look)) {
@@ -111,9 +93,9 @@ interface Asked {
 }
 
 async function released(context: CommandContext, options: CommandOptions, asked: Asked): Promise<CommandEnd> {
-  const change = isGiven(options, "undo") ? undone(asked) : uidPattern.test(asked.name) ? byUID(asked) : byName(asked);
+  const change = options.has("undo") ? undone(asked) : isUID(asked.name) ? byUID(asked) : byName(asked);
   if (change instanceof Problem) return { exitCode: 1, problem: change.message };
-  const after = isGiven(options, "undo")
+  const after = options.has("undo")
     ? []
     : ["The generator and the webhooks look every 15 s. Then the deletions of its pods need no quota any more."];
   return carryOut(context, options, [change], { after });
@@ -163,17 +145,11 @@ function ofPresent(client: KubeClient, { namespace, name, protector }: Standing)
         "or if it was made by hand, the PodProtector",
     );
   }
-  return {
-    client,
-    access: { verb: "patch", resource: podProtectors, namespace, name },
-    what: `PodProtector ${namespace}/${name} gets the annotation ${annotations.released}=true, and protects no more`,
-    request: {
-      method: "PATCH",
-      path: resourcePath(podProtectors, { namespace, name }),
-      contentType: "application/merge-patch+json",
-      body: { metadata: { uid: protector.metadata.uid, annotations: { [annotations.released]: "true" } } },
-    },
-  };
+  const gets = `gets the annotation ${annotations.released}=true, and protects no more`;
+  const metadata = { uid: protector.metadata.uid, annotations: { [annotations.released]: "true" } };
+  return patchOf(client, { resource: podProtectors, namespace, name }, `PodProtector ${namespace}/${name} ${gets}`, {
+    metadata,
+  });
 }
 
 /** Its source is deleted, and that is held (generator/mass-changes/announcements.ts). */
@@ -197,22 +173,14 @@ function byUID(asked: Asked): Change | Problem {
   const data = { [key]: reason === "" ? "released by hand" : reason };
   if (look.held.state.resourceVersion !== undefined) return keyChange(client, namespace, data, what);
   const metadata = { name: generatorStateName, namespace };
-  return {
-    client,
-    access: { verb: "create", resource: configMaps, namespace },
-    what,
-    request: {
-      method: "POST",
-      path: resourcePath(configMaps, { namespace }),
-      body: { apiVersion: "v1", kind: "ConfigMap", metadata, data },
-    },
-  };
+  const body = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+  return creationOf(client, { resource: configMaps, namespace }, what, body);
 }
 
 /** Takes the key off again. What the generator has deleted meanwhile does not come back. */
 function undone(asked: Asked): Change | Problem {
   const { name: uid, clusters } = asked;
-  if (!uidPattern.test(uid)) return new Problem("release --undo: say the UID that was let go");
+  if (!isUID(uid)) return new Problem("release --undo: say the UID that was let go");
   const present = coreOf(asked, ({ held }) => held?.letGo.some((one) => one.uid === uid) === true);
   if (present instanceof Problem) return present;
   if (present.look.held?.letGo.some((one) => one.uid === uid) !== true)
@@ -228,15 +196,5 @@ function keyChange(
   data: Readonly<Record<string, string | null>>,
   what: string,
 ): Change {
-  return {
-    client,
-    access: { verb: "patch", resource: configMaps, namespace, name: generatorStateName },
-    what,
-    request: {
-      method: "PATCH",
-      path: resourcePath(configMaps, { namespace, name: generatorStateName }),
-      contentType: "application/merge-patch+json",
-      body: { data },
-    },
-  };
+  return patchOf(client, { resource: configMaps, namespace, name: generatorStateName }, what, { data });
 }

@@ -7,16 +7,15 @@ import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { finalizer } from "../../api/v1alpha1/names.ts";
 import { isKubeError, type KubeClient, type KubeRequest, type Resource, resourcePath } from "../../kube/kube-client.ts";
 import { pods } from "../../kube/resources.ts";
-import { listAll } from "../../kube/watch/index.ts";
 import { deployments } from "../fleet/replicas.ts";
 import { type MonotonicMs, sleep } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
 import { type OpenClusters } from "../clusters/open.ts";
-import { type Access, reading } from "../clusters/reading.ts";
+import { type Access, listed, reading } from "../clusters/reading.ts";
 import { type CommandContext, type CommandEnd, wrongUsage } from "../command.ts";
 import { readTarget } from "../explain/target.ts";
 import { Problem } from "../../config/reading/problem.ts";
-import { jsonText } from "../text/json.ts";
+import { jsonText } from "../text/format.ts";
 
 interface UndoableKind {
   readonly resource: Resource;
@@ -144,17 +143,12 @@ async function areLeft({ client, kind, namespace, name, uid, context }: Undoing)
   const path = resourcePath(kind.resource, { namespace, name });
   const present = await client.request({ method: "GET", path, signal: context.signal });
   if (asList(fieldsOf(fieldsOf(present)["metadata"])["finalizers"]).includes("orphan")) return false;
-  let owned = 0;
-  await listAll(
-    client,
-    { resource: kind.dependents, namespace },
-    (raw) => {
-      const owners = asList(fieldsOf(fieldsOf(raw)["metadata"])["ownerReferences"]);
-      if (owners.some((owner) => fieldsOf(owner)["uid"] === uid)) owned += 1;
-    },
-    { signal: context.signal },
-  );
-  return owned === 0;
+  const ownedOnly = (raw: unknown): true | undefined => {
+    const owners = asList(fieldsOf(fieldsOf(raw)["metadata"])["ownerReferences"]);
+    return owners.some((owner) => fieldsOf(owner)["uid"] === uid) ? true : undefined;
+  };
+  const scope = { resource: kind.dependents, namespace };
+  return (await listed(client, scope, ownedOnly, { signal: context.signal })).length === 0;
 }
 
 /** Takes our finalizer off, and no other. Somebody else may be writing the object: then again. */

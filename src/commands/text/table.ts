@@ -4,8 +4,7 @@
  */
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
-import { coloured, type Tone } from "./colour.ts";
-import { wrapped } from "./wrap.ts";
+import { coloured, type Tone, wrapped } from "./format.ts";
 
 export interface Column {
   readonly title: string;

@@ -5,12 +5,12 @@
  */
 import { fieldsOf } from "../../api/json.ts";
 import { type KubeClient, resourcePath } from "../../kube/kube-client.ts";
-import { readDefinition } from "../../kube/protector-definition.ts";
+import { readDefinition } from "../../kube/pod-protectors.ts";
 import { leases, namespaces } from "../../kube/resources.ts";
 import { listEntries, webhookConfigurations } from "../check/readers/webhook-entries.ts";
 import { reading } from "../clusters/reading.ts";
 import { type FleetCell, listCells } from "../fleet/cells.ts";
-import { ageText } from "../text/age.ts";
+import { ageText } from "../text/format.ts";
 import { findConfigurations } from "./inventory.ts";
 import { type Part } from "./steps.ts";
 import { nameOf, type Site } from "./target.ts";

@@ -5,29 +5,20 @@
 import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { assert } from "../../util/assert.ts";
-import { openClusters, type OpenClusters } from "../clusters/open.ts";
-import {
-  coreOptions,
-  outputOption,
-  type OutputFormat,
-  readClusterChoice,
-  readOutput,
-  workerOption,
-} from "../clusters/options.ts";
+import { onClusters, type OpenClusters } from "../clusters/open.ts";
+import { coreOptions, type OutputFormat, outputOption, readClusterChoice, workerOption } from "../clusters/options.ts";
 import {
   type Command,
   type CommandContext,
   type CommandEnd,
   type CommandOptions,
-  isGiven,
   valueOf,
   wrongUsage,
 } from "../command.ts";
-import { jsonText } from "../text/json.ts";
-import { shellWord } from "../text/shell.ts";
+import { jsonText, lines, shellWord } from "../text/format.ts";
 import { type Reason, reasonsAgainst, type Workers } from "./asking-clusters.ts";
-import { type Cleared, clear } from "./clear.ts";
-import { isEmpty, lines, planJson, planText, type PlannedStep } from "./report.ts";
+import { clear, type Cleared } from "./clear.ts";
+import { isEmpty, planJson, type PlannedStep, planText } from "./report.ts";
 import { type Part, parts, stepsOf } from "./steps.ts";
 import { type Site } from "./target.ts";
 
@@ -52,16 +43,11 @@ export const uninstall: Command = {
     const part = parts.find((one) => one === given);
     if (part === undefined)
       return wrongUsage(`uninstall: ${quote(String(given))} is unknown; allowed: ${parts.join(", ")}`);
-    const output = readOutput(options);
-    if (output instanceof Problem) return wrongUsage(`uninstall: ${output.message}`);
-    const chosen = optionsFor(part, options);
-    const clusters = chosen instanceof Problem ? chosen : await openClusters(chosen, context);
-    if (clusters instanceof Problem) return wrongUsage(`uninstall: ${clusters.message}`);
-    try {
-      return await new Uninstall({ context, options, part, clusters, output }).run();
-    } finally {
-      await clusters.close();
-    }
+    const found = optionsFor(part, options);
+    const [chosen, problem] = found instanceof Problem ? [options, found.message] : [found];
+    return onClusters({ context, options: chosen, problem, prefix: "uninstall: " }, (clusters, output) =>
+      new Uninstall({ context, options, part, clusters, output }).run(),
+    );
   },
 };
 
@@ -107,9 +93,9 @@ class Uninstall {
     this.#workers = clusters.workers;
     this.#cell = part === "worker" ? valueOf(options, "worker")?.replace(/=.*$/, "") : undefined;
     this.#isJson = output === "json";
-    this.#isDryRun = isGiven(options, "dry-run");
-    this.#isConfirmed = isGiven(options, "yes");
-    this.#isForced = isGiven(options, "force");
+    this.#isDryRun = options.has("dry-run");
+    this.#isConfirmed = options.has("yes");
+    this.#isForced = options.has("force");
   }
 
   async run(): Promise<CommandEnd> {

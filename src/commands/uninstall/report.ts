@@ -1,7 +1,6 @@
 /** How an uninstall is told: the plan, and what came of it, for people and for programs. */
-import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
-import { wrapped } from "../text/wrap.ts";
+import { lines } from "../text/format.ts";
 import { type Step } from "./steps.ts";
 import { type Found, nameOf, type Target } from "./target.ts";
 
@@ -31,13 +30,6 @@ function stepText(number: number, step: Step, found: Found, columns: number): st
     lines(`${number}. ${step.title}`, columns, "   ") +
     details.map((one) => lines(`   ${one}`, columns, "     ")).join("")
   );
-}
-
-/** A line of text, broken where it is too long. */
-export function lines(text: string, columns: number, indent: string): string {
-  return wrapped(printable(text), columns, indent)
-    .map((line) => `${line}\n`)
-    .join("");
 }
 
 function byKind(targets: readonly Target[]): readonly string[] {

@@ -1,9 +1,8 @@
 /** Objects that an uninstall takes away, or its finalizer off, and how they are found. */
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { isKubeError, type KubeClient, type Resource, resourcePath } from "../../kube/kube-client.ts";
-import { listAll } from "../../kube/watch/index.ts";
 import { type Clock } from "../../util/clock.ts";
-import { type Access, reading } from "../clusters/reading.ts";
+import { type Access, listed, reading } from "../clusters/reading.ts";
 
 /** The cluster that is cleared. */
 export interface Site {
@@ -79,20 +78,10 @@ export interface Place {
 export async function find(site: Site, kind: Kind, isOurs: (raw: Json) => boolean, place: Place = {}): Promise<Found> {
   const { client, cluster, signal } = site;
   const { resource } = kind;
-  const targets: Target[] = [];
   const access: Access = { cluster, verb: "list", resource, namespace: place.namespace, ...manager };
-  const read = await reading(access, () =>
-    listAll(
-      client,
-      { resource, ...place },
-      (raw) => {
-        const item = fieldsOf(raw);
-        if (isOurs(item)) targets.push(targetOf(kind, item));
-      },
-      { signal, pageSize },
-    ),
-  );
-  if (read.ok) return { targets, obstacles: [] };
+  const decode = (raw: unknown): Target | undefined => (isOurs(fieldsOf(raw)) ? targetOf(kind, raw) : undefined);
+  const read = await reading(access, () => listed(client, { resource, ...place }, decode, { signal, pageSize }));
+  if (read.ok) return { targets: read.value, obstacles: [] };
   if (read.error.kind === "notFound") return { targets: [], obstacles: [] };
   // What a page before a failed one showed is looked at again with it.
   return { targets: [], obstacles: [obstacleOf(read)] };

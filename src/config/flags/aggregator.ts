@@ -4,8 +4,8 @@ import { cellIDProblem } from "../types/address.ts";
 import { list, map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { labelKeyProblem, labelValueProblem, namespaceProblem, objectNameProblem } from "../types/kubernetes-names.ts";
-import { bool, choice, durationMs, float, int, labelSelector, text } from "../types/scalar-types.ts";
-import { systemNamespaces } from "../system-namespaces.ts";
+import { bool, choice, durationMs, float, int, labelSelector, text, optionalText } from "../types/scalar-types.ts";
+import { systemNamespaces } from "../generator-rules.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
 const optionalNamespace = text("NAMESPACE", {
@@ -14,10 +14,7 @@ const optionalNamespace = text("NAMESPACE", {
 });
 const jitter = float({ min: 0, max: 100 });
 const leaseName = flag(
-  text("NAME", {
-    allowed: "empty, or a lowercase object name such as my-pod",
-    problemOf: (value) => (value === "" ? undefined : objectNameProblem(value)),
-  }),
+  optionalText("NAME", "a lowercase object name such as my-pod", objectNameProblem),
   "",
   "Name of the Lease. Empty: podseidon-aggregator for the cell default, and podseidon-aggregator-CELL for another " +
     "one, since each cell of a worker cluster needs a leader of its own.",
@@ -79,20 +76,14 @@ export const aggregatorFlags = {
           "in its metadata and managedFields (managed-fields), or an annotation.",
       ),
       "informer-synctime-algorithm.annotation-key": flag(
-        text("KEY", {
-          allowed: "empty, or an annotation key such as example.com/name",
-          problemOf: (value) => (value === "" ? undefined : labelKeyProblem(value)),
-        }),
+        optionalText("KEY", "an annotation key such as example.com/name", labelKeyProblem),
         "",
         "With annotation: the key of the pod annotation that a patched API server sets on every write. Its value " +
           "is an RFC 3339 time with at most nine fractional digits, such as 2026-01-02T03:04:05.678901Z or " +
           "2026-01-02T05:04:05+02:00, truncated to microseconds. Any other value is ignored.",
       ),
       "ca-bundle-of": flag(
-        text("NAME", {
-          allowed: "empty, or the name of an object",
-          problemOf: (value) => (value === "" ? undefined : objectNameProblem(value)),
-        }),
+        optionalText("NAME", "the name of an object", objectNameProblem),
         "",
         "ValidatingWebhookConfiguration of this cell whose caBundle is kept equal to what the generator of each core " +
           "publishes (--generator-webhook-certificate-names). Empty leaves every caBundle alone.",

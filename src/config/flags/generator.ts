@@ -4,7 +4,7 @@ import { serverNameProblem } from "../types/address.ts";
 import { flag, inGroup, prefixed } from "../flag.ts";
 import { choicesOr, list } from "../types/collection-types.ts";
 import { coreNameProblem } from "../types/kubernetes-names.ts";
-import { bool, choice, labelSelector, text } from "../types/scalar-types.ts";
+import { bool, choice, labelSelector, optionalText } from "../types/scalar-types.ts";
 import { isCustomSourceID, namespaceModes, sourceIDs } from "../generator-rules.ts";
 import { electorFlags, objectName, queueFlags } from "./control.ts";
 
@@ -21,10 +21,7 @@ export const generatorFlags = inGroup(
         electorFlags(flag(objectName, "podseidon-generator", "Name of the Lease."), "core"),
       ),
       core: flag(
-        text("CORE", {
-          allowed: "empty, or the name of a core",
-          problemOf: (value) => (value === "" ? undefined : coreNameProblem(value)),
-        }),
+        optionalText("CORE", "the name of a core", coreNameProblem),
         "",
         "The core of this generator; required when several are configured, since each has generators of its own.",
       ),

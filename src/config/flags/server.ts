@@ -1,6 +1,6 @@
 /** The flags of a pair of listeners, HTTP and HTTPS; upstream's names. */
 import { bindAddressProblem } from "../types/address.ts";
-import { flag } from "../flag.ts";
+import { flag, type FlagSpec } from "../flag.ts";
 import { bool, durationMs, port, text } from "../types/scalar-types.ts";
 
 const address = text("ADDRESS", {
@@ -13,10 +13,14 @@ const bindHelp = "address to listen on. On a host without IPv6, ::1 means 127.0.
 export function serverFlags(
   what: string,
   ports: { readonly http: number; readonly https: number },
-  { httpHelp = "", isOn = true }: { readonly httpHelp?: string; readonly isOn?: boolean } = {},
+  {
+    httpHelp = "",
+    isOn = true,
+    ...http
+  }: { readonly httpHelp?: string; readonly isOn?: boolean } & Pick<FlagSpec<boolean>, "defaultBy"> = {},
 ) {
   return {
-    enable: flag(bool(), isOn, `Serve ${what} over HTTP.${httpHelp}`),
+    enable: flag(bool(), isOn, `Serve ${what} over HTTP.${httpHelp}`, http),
     "bind-addr": flag(address, "::1", `HTTP ${bindHelp}`),
     port: flag(port(), ports.http, "HTTP port to listen on; 0 picks a free port."),
     "https-enable": flag(bool(), false, `Serve ${what} over HTTPS.`),

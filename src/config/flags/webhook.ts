@@ -1,11 +1,17 @@
 /** Flags of the admission webhook. */
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { cellIDProblem, certificateNameProblem, masterUrlProblem, pathPrefixProblem } from "../types/address.ts";
-import { clientCellProblem } from "../types/client-cell.ts";
+import {
+  cellIDProblem,
+  certificateNameProblem,
+  isLoopback,
+  masterUrlProblem,
+  pathPrefixProblem,
+  clientCellProblem,
+} from "../types/address.ts";
 import { list, map } from "../types/collection-types.ts";
 import { flag, inGroup, prefixed, type FlagGroup } from "../flag.ts";
 import { coreNameProblem, labelKeyProblem, objectPathProblem } from "../types/kubernetes-names.ts";
-import { bool, choice, durationMs, int, text } from "../types/scalar-types.ts";
+import { bool, choice, durationMs, int, text, optionalText } from "../types/scalar-types.ts";
 import { clientFlags, kubeFlags } from "./kube.ts";
 import { serverFlags } from "./server.ts";
 
@@ -57,7 +63,14 @@ export const webhookFlags = {
       ...serverFlags(
         "admission reviews",
         { http: 8080, https: 8843 },
-        { httpHelp: " Unless it is given, it is false where --webhook-bind-addr is beyond loopback." },
+        {
+          httpHelp: " Unless it is given, it is false where --webhook-bind-addr is beyond loopback.",
+          // Plain HTTP answers everybody who reaches it: beyond loopback only where it is asked for.
+          defaultBy: {
+            flag: "webhook-bind-addr",
+            value: (address) => (isLoopback(String(address)) ? undefined : false),
+          },
+        },
       ),
       "https-issued-certificate": flag(
         bool(),
@@ -66,10 +79,7 @@ export const webhookFlags = {
           "--cell-lease-namespace of the core, in place of the two files.",
       ),
       "path-prefix": flag(
-        text("PATH", {
-          allowed: "empty, or a path that begins with / and does not end with /",
-          problemOf: pathPrefixProblem,
-        }),
+        optionalText("PATH", "a path that begins with / and does not end with /", pathPrefixProblem),
         "",
         "Path before /CELL in the URL of the webhook.",
       ),
@@ -102,10 +112,11 @@ export const webhookFlags = {
           "--webhook-allowed-cells is not needed. Empty binds no client to cells.",
       ),
       deployment: flag(
-        text("NAMESPACE/NAME", {
-          allowed: "empty, or a namespace and a name such as podseidon-system/podseidon-webhook",
-          problemOf: objectPathProblem,
-        }),
+        optionalText(
+          "NAMESPACE/NAME",
+          "a namespace and a name such as podseidon-system/podseidon-webhook",
+          objectPathProblem,
+        ),
         "",
         "The Deployment of this webhook in the core cluster, which gets an Event when a certificate is about to " +
           "expire. Empty: no Event.",

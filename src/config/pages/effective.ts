@@ -1,8 +1,8 @@
-/** The effective settings, for --print-config and for the log at start-up. */
+/** The effective settings, for --print-config and for the log at start-up; and the schema of the file. */
 import { maskPasswords } from "../types/address.ts";
 import { type Role } from "../flag.ts";
 import { flagNames, flags, isUsedBy, type FlagName } from "../flag-table.ts";
-import { inputText, type FlagInput } from "../types/value-type.ts";
+import { inputText, type FlagInput, type JsonSchema } from "../types/value-type.ts";
 
 export interface Setting {
   readonly value: unknown;
@@ -66,4 +66,37 @@ function masked(name: FlagName, input: FlagInput): FlagInput {
 function yamlOf(input: FlagInput): string {
   if (typeof input === "string" && /^[A-Za-z0-9][\w./-]*$/.test(input)) return input;
   return JSON.stringify(input);
+}
+
+/**
+ * The JSON Schema of the file of --config, for editors and CI: `podseidon --print-config-schema`. A schema of draft
+ * 2020-12. It knows one key at a time: combinations that cannot work, and some forms of names and addresses, are told
+ * by `podseidon --config=FILE --print-config` alone.
+ */
+export function configSchema(): JsonSchema {
+  // A file cannot name another file.
+  const names = flagNames.filter((name) => name !== "config");
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Podseidon configuration",
+    description: "The file of podseidon --config: flag names without the leading dashes, and their values.",
+    type: ["object", "null"],
+    additionalProperties: false,
+    properties: Object.fromEntries(
+      names.map((name) => {
+        const { type, help, group, ignored, default: byDefault } = flags[name];
+        const text = inputText(type.format(byDefault));
+        const notes = [ignored, help, `Allowed: ${type.allowed}.`, `Roles: ${group.roles.join(", ")}.`];
+        return [
+          name,
+          {
+            description: notes.filter((note) => note !== undefined).join(" "),
+            ...type.schema,
+            ...(text !== "" && { default: text }),
+            ...(ignored !== undefined && { deprecated: true }),
+          },
+        ];
+      }),
+    ),
+  };
 }

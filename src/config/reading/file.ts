@@ -4,11 +4,11 @@
  */
 import { FAILSAFE_SCHEMA, load, YAMLException } from "js-yaml";
 import * as v from "valibot";
-import { stringMap } from "../../api/label-schema.ts";
+import { stringMap } from "../../api/v1alpha1/label-selector.ts";
 import { flagNames, isFlagName, type FlagName } from "../flag-table.ts";
 import { Problem, type SourceInputs, unknownName } from "./problem.ts";
 import { quote, type FlagInput } from "../types/value-type.ts";
-import { messageOf } from "../../util/error-message.ts";
+import { messageOf } from "../../util/printable.ts";
 
 /** The limit of a ConfigMap, which is where such a file usually comes from. */
 const fileBytesMax = 1024 * 1024;

@@ -13,15 +13,16 @@ import {
   labelFitsProvider,
   labelNeedsCells,
   ownCellIsServed,
-} from "./cell-rules.ts";
-import {
+  coreFlagsFitProvider,
+  coresDiffer,
+  generatorHasCore,
+  policiesNameCores,
   clientCaClosesHttp,
   clientCellsAreServed,
   clientsAreNamedOnce,
   clientsNameNoLabelCells,
-} from "../client-rules.ts";
-import { coreFlagsFitProvider, coresDiffer, generatorHasCore, policiesNameCores } from "./core-rules.ts";
-import { electionProblem } from "../election-rule.ts";
+} from "./cluster-rules.ts";
+import { electionProblem } from "../election.ts";
 import { isCustomSourceID } from "../generator-rules.ts";
 import { annotatedCriteria, drainDelayMsMax, refusalHoldMsMax } from "../flags/webhook.ts";
 import { Problem } from "../reading/problem.ts";
@@ -79,24 +80,17 @@ const impersonationNeedsUser =
     return undefined;
   };
 
-const backoffGrows =
-  (prefix: "aggregator-worker-" | "generator-worker-"): Rule =>
-  (values) => {
-    const own = unprefixed(values, prefix);
-    if (own["backoff-base"] <= own["backoff-max"]) return undefined;
-    return (
-      `--${prefix}backoff-base (${formatDuration(own["backoff-base"])}) must be at most --${prefix}backoff-max ` +
-      `(${formatDuration(own["backoff-max"])})`
-    );
-  };
+type NumberFlag = { [K in keyof FlagValues]: FlagValues[K] extends number ? K : never }[keyof FlagValues];
 
-const jitterIsARange: Rule = (values) => {
-  const low = values["aggregator-rate-jitter-low"];
-  const high = values["aggregator-rate-jitter-high"];
-  return low <= high
-    ? undefined
-    : `--aggregator-rate-jitter-low (${low}) must be at most --aggregator-rate-jitter-high (${high})`;
-};
+/** A flag is at most another one, or at most a number. */
+const atMost =
+  (low: NumberFlag, high: NumberFlag | number, shown: (value: number) => string = formatDuration): Rule =>
+  (values) => {
+    const most = typeof high === "number" ? high : values[high];
+    if (values[low] <= most) return undefined;
+    const allowed = typeof high === "number" ? shown(most) : `--${high} (${shown(most)})`;
+    return `--${low} (${shown(values[low])}) must be at most ${allowed}`;
+  };
 
 const windowOutlastsFence: Rule = (values) => {
   const fence = values["aggregator-settlement-fence-delay"];
@@ -142,18 +136,6 @@ const customSourcesDiffer: Rule = (values) => {
       );
   }
   return undefined;
-};
-
-const drainEnds: Rule = (values) => {
-  const drainMs = values["webhook-drain-delay"];
-  if (drainMs <= drainDelayMsMax) return undefined;
-  return `--webhook-drain-delay (${formatDuration(drainMs)}) must be at most ${formatDuration(drainDelayMsMax)}`;
-};
-
-const holdsAreShort: Rule = (values) => {
-  const holdMs = values["webhook-refusal-hold"];
-  if (holdMs <= refusalHoldMsMax) return undefined;
-  return `--webhook-refusal-hold (${formatDuration(holdMs)}) must be at most ${formatDuration(refusalHoldMsMax)}`;
 };
 
 const filterNeedsByCell: Rule = (values) =>
@@ -264,8 +246,8 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
       clientsAreNamedOnce,
       clientsNameNoLabelCells,
       clientCellsAreServed,
-      drainEnds,
-      holdsAreShort,
+      atMost("webhook-drain-delay", drainDelayMsMax),
+      atMost("webhook-refusal-hold", refusalHoldMsMax),
       webhookHasCertificate,
       filterNeedsByCell,
       clientFlagsFitProvider,
@@ -280,13 +262,13 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
   [
     ["aggregator"],
     [
-      jitterIsARange,
+      atMost("aggregator-rate-jitter-low", "aggregator-rate-jitter-high", String),
       windowOutlastsFence,
       annotationHasKey,
       aggregatorCountsByLabel,
       dummyPodIsInCell,
       ownCellIsServed,
-      backoffGrows("aggregator-worker-"),
+      atMost("aggregator-worker-backoff-base", "aggregator-worker-backoff-max"),
       (values) => electionProblem(aggregatorElector(values), "aggregator-leader-elector-"),
     ],
   ],
@@ -295,7 +277,7 @@ const rulesByRoles: readonly (readonly [readonly Role[], readonly Rule[]])[] = [
     [
       generatorHasCore,
       customSourcesDiffer,
-      backoffGrows("generator-worker-"),
+      atMost("generator-worker-backoff-base", "generator-worker-backoff-max"),
       (values) => electionProblem(generatorElector(values), "generator-leader-elector-"),
     ],
   ],

@@ -39,6 +39,18 @@ export function text(
   });
 }
 
+/** A text that may be empty; `what` says what else it may be. */
+export function optionalText(
+  placeholder: string,
+  what: string,
+  problemOf: (text: string) => string | undefined,
+): ValueType<string> {
+  return text(placeholder, {
+    allowed: `empty, or ${what}`,
+    problemOf: (value) => (value === "" ? undefined : problemOf(value)),
+  });
+}
+
 const truths: ReadonlyMap<string, boolean> = new Map([
   ...["true", "TRUE", "True", "t", "T", "1"].map((word) => [word, true] as const),
   ...["false", "FALSE", "False", "f", "F", "0"].map((word) => [word, false] as const),

@@ -2,11 +2,12 @@
  * What the generator of a core does about cells (docs/cells.md): events and LISTs in, and who does something about
  * them. It removes cells from PodProtectors (cell-removals.ts), marks silent cells (silent-cell-marks.ts), says which
  * pods are not free without them and which PodProtectors match nothing (cell-conditions.ts), and retires cells
- * (retire-cells.ts).
+ * (cell-retirement.ts).
  *
  * Every process observes, so that a new leader knows at once which cells are silent. Only the leader writes and
  * reports.
  */
+import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
 import { type Aggregation, type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type ObservedCell } from "../../accounting/silence/cell-silence.ts";
 import { cellsCountedByOthers } from "../../accounting/silence/other-counter.ts";
@@ -25,10 +26,9 @@ import { CellConditions } from "../conditions/cell-conditions.ts";
 import { CellLeaseWrites } from "./cell-lease-writes.ts";
 import { createCellMetrics } from "../metrics/cell-metrics.ts";
 import { CellRemovals } from "./cell-removals.ts";
-import { CellRetirement } from "./cell-retirement.ts";
+import { CellRetirement, RetireCells } from "./cell-retirement.ts";
 import { IgnoredAnnotations } from "./ignored-annotations.ts";
 import { type GeneratorSizes } from "../metrics/metrics.ts";
-import { RetireCells } from "./retire-cells.ts";
 import { SilentCellMarks } from "./silent-cell-marks.ts";
 
 /** The settings that it needs, under the names that they have in the Config. */
@@ -48,6 +48,8 @@ export interface CellControllerDependencies {
   readonly rng: Rng;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** What `found` returns may have changed. */
+  readonly onLooked: () => void;
 }
 
 export class CellController {
@@ -111,13 +113,10 @@ export class CellController {
     const retire = this.#removals.retire.bind(this.#removals);
     this.#retire = new RetireCells({ retirement: this.#retirement, protectors, retire, writes, events, clock, logger });
     this.#conditions = new CellConditions({
-      core,
       protectors,
       times,
       stateOf: (cellID, uid) => this.#leases.stateOf(cellID, uid),
       clock,
-      logger,
-      failures: metrics.conditionFailures,
     });
     protectors.subscribe({ onEvent: (event) => this.#protectorEvent(event) });
     deps.metrics.onScrape(() => {
@@ -141,6 +140,11 @@ export class CellController {
     return this.#clusterUIDs.has(clusterUID);
   }
 
+  /** As Sayer.found, of conditions that depend on which cells are heard. */
+  found(stored: StoredProtector): FoundConditions {
+    return this.#conditions.found(stored);
+  }
+
   /** Observes the cells until the signal aborts. */
   async observe(signal: AbortSignal): Promise<void> {
     await this.#leases.run(signal);
@@ -152,7 +156,6 @@ export class CellController {
     await this.#removals.lead(signal);
     this.#leadership = undefined;
     await this.#round;
-    await this.#conditions.ended();
   }
 
   #listed(cells: readonly ObservedCell[]): void {
@@ -162,7 +165,8 @@ export class CellController {
     this.#silentCells = cells.filter(
       ({ lease, silentSince }) => lease !== undefined && silentSince !== undefined,
     ).length;
-    this.#conditions.update(cells, signal);
+    this.#conditions.update(cells);
+    this.#deps.onLooked();
     this.#ignored.update(cells);
     this.#round ??= this.#act(cells, signal).finally(() => (this.#round = undefined));
   }

@@ -1,12 +1,21 @@
 /**
- * When a cell may be retired (docs/cells.md#retire-a-cell). A person asks for it by the annotation `forget` on the
- * cell's Lease. It begins when nobody counts the cell any more: it is silent, or has neither beaten nor written counts
- * since the request for as long as makes a cell silent. Whoever counts the cell on is a reason to refuse. Nothing is
- * remembered but times on this process's own clock, so a restart makes it later.
+ * The retirement of cells (docs/cells.md#retire-a-cell). A person asks for it by the annotation `forget` on the cell's
+ * Lease. It begins when nobody counts the cell any more: it is silent, or has neither beaten nor written counts since
+ * the request for as long as makes a cell silent. Whoever counts the cell on is a reason to refuse. Then it leaves all
+ * PodProtectors, some at a time, and the Lease is deleted at last. Nothing is remembered but times on this process's
+ * own clock: the request is on the Lease, what is left to do is in the PodProtectors, so a new leader goes on, later.
  */
 import { type ObservedCell } from "../../accounting/silence/cell-silence.ts";
 import { type SilenceTimes } from "../../accounting/silence/silence-times.ts";
-import { later, laterOf, type MonotonicMs } from "../../util/clock.ts";
+import { type Clock, later, laterOf, type MonotonicMs } from "../../util/clock.ts";
+import { type CellLease, cellLeaseAnnotations } from "../../api/cell-lease.ts";
+import { type ObjectKey } from "../../api/object-key.ts";
+import { type EventRecorder } from "../../kube/event-recorder.ts";
+import { type Informer } from "../../kube/informer.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { assertNever } from "../../util/assert.ts";
+import { type Logger } from "../../util/logger.ts";
+import { type CellLeaseWrites } from "./cell-lease-writes.ts";
 
 export type RetirementVerdict =
   /** Nobody has counted the cell lately, but not for long enough. */
@@ -80,4 +89,107 @@ export class CellRetirement {
 /** Known before the request. What somebody without heartbeats has counted may still be counted. */
 function isSilent({ silentSince, state }: ObservedCell): boolean {
   return silentSince !== undefined && !(state.kind === "keep" && state.reason === "other-counter");
+}
+
+/**
+ * PodProtectors in one round, which is 15 s by default: 10 a second, a read and a write each, are a tenth of what a
+ * client may ask of the core by default. 10,000 take 17 minutes, and nobody waits for them.
+ */
+const protectorsPerRound = 150;
+
+export interface RetireCellsOptions {
+  readonly retirement: CellRetirement;
+  readonly protectors: Informer<StoredProtector>;
+  /** Takes retiring cells out of a PodProtector, soon. */
+  readonly retire: (key: ObjectKey) => void;
+  readonly writes: CellLeaseWrites;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class RetireCells {
+  readonly #options: RetireCellsOptions;
+  /** What was told about a cell. */
+  #told: ReadonlyMap<string, RetirementVerdict> = new Map();
+  #left = 0;
+
+  constructor(options: RetireCellsOptions) {
+    this.#options = options;
+  }
+
+  sizes(): { readonly retiring: number; readonly retiringProtectors: number } {
+    const retiring = [...this.#told.values()].filter((verdict) => verdict === "retiring").length;
+    return { retiring, retiringProtectors: this.#left };
+  }
+
+  /** One round, after each LIST of the Leases. Never rejects. */
+  async update(cells: readonly ObservedCell[], signal: AbortSignal): Promise<void> {
+    const { retirement, clock } = this.#options;
+    const verdicts = retirement.judge(cells, clock.monotonicMs());
+    const left = this.#leftIn(verdicts);
+    for (const { cellID, lease } of cells) {
+      const verdict = verdicts.get(cellID);
+      if (verdict === undefined || lease === undefined || signal.aborted) continue;
+      if (this.#told.get(cellID) !== verdict) this.#tell(lease, cellID, verdict, left.get(cellID) ?? 0);
+      if (verdict === "refused") await this.#refuse(lease, signal);
+      else if (verdict === "retiring" && left.get(cellID) === 0) await this.#end(lease, cellID, signal);
+    }
+    this.#told = verdicts;
+  }
+
+  /** How many PodProtectors have each retiring cell. Hands the first of them over. */
+  #leftIn(verdicts: ReadonlyMap<string, RetirementVerdict>): ReadonlyMap<string, number> {
+    const left = new Map([...verdicts].flatMap(([cellID, verdict]) => (verdict === "retiring" ? [[cellID, 0]] : [])));
+    this.#left = 0;
+    if (left.size === 0) return left;
+    for (const { key, protector } of this.#options.protectors.values()) {
+      const retiring = (protector.status?.cells ?? []).filter(({ cellID }) => left.has(cellID));
+      if (retiring.length === 0) continue;
+      for (const { cellID } of retiring) left.set(cellID, (left.get(cellID) ?? 0) + 1);
+      this.#left += 1;
+      if (this.#left <= protectorsPerRound) this.#options.retire(key);
+    }
+    return left;
+  }
+
+  /** The cell goes on as if nobody had asked. A Lease that never had a holder was made by a person, to ask. */
+  async #refuse(lease: CellLease, signal: AbortSignal): Promise<void> {
+    const { writes } = this.#options;
+    if (lease.holderIdentity === "") await writes.remove(lease, signal);
+    else await writes.annotate(lease, cellLeaseAnnotations.forget, null, signal);
+  }
+
+  async #end(lease: CellLease, cellID: string, signal: AbortSignal): Promise<void> {
+    const { writes, events, logger } = this.#options;
+    if ((await writes.remove(lease, signal)) !== "written") return;
+    logger.info("Retired a cell: no PodProtector has it any more", { cell: cellID });
+    const message = `Cell "${cellID}" is retired: no PodProtector has it any more, and its Lease is deleted`;
+    events.record(writes.reference(lease), "Normal", "CellRetired", message);
+  }
+
+  #tell(lease: CellLease, cellID: string, verdict: RetirementVerdict, left: number): void {
+    const { logger, events, writes } = this.#options;
+    const regarding = writes.reference(lease);
+    switch (verdict) {
+      case "waiting":
+        logger.info("Asked to retire a cell, waiting until it is certain that nobody counts it", { cell: cellID });
+        return;
+      case "refused":
+        logger.warn("Not retiring a cell that is still counted", { cell: cellID });
+        events.record(
+          regarding,
+          "Warning",
+          "CellNotRetired",
+          `The aggregator of cell "${cellID}" still counts it. Stop it first, then ask again.`,
+        );
+        return;
+      case "retiring":
+        logger.info("Retiring a cell", { cell: cellID, podProtectors: left });
+        events.record(regarding, "Normal", "CellRetiring", `Removing cell "${cellID}" from ${left} PodProtectors`);
+        return;
+      default:
+        assertNever(verdict);
+    }
+  }
 }

@@ -1,37 +1,36 @@
 /**
  * The conditions that depend on which cells are heard (docs/conditions.md): CellSilent, on PodProtectors of which
- * nothing is free without cells that are silent, and Unmatched (unmatched-protectors.ts). They are for people. Written
- * slowly, because an outage of a large cell concerns thousands of objects while everybody else needs the core.
+ * nothing is free without cells that are silent, and Unmatched (unmatched-protectors.ts).
  */
-import { type ObjectKey } from "../../api/object-key.ts";
 import { type FoundConditions, type Holding } from "../../api/v1alpha1/conditions.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { countFor, criterionFor } from "../../accounting/count/health-criterion.ts";
 import { type CellState, type ObservedCell } from "../../accounting/silence/cell-silence.ts";
 import { type SilenceTimes } from "../../accounting/silence/silence-times.ts";
-import { ConditionWriter, type ConditionWriterOptions } from "./condition-writer.ts";
+import { type Informer } from "../../kube/informer.ts";
+import { type StoredProtector } from "../../kube/resources.ts";
+import { type Clock } from "../../util/clock.ts";
 import { UnmatchedProtectors } from "./unmatched-protectors.ts";
 
 /** Cells named in one message. */
 const namedMax = 5;
 
-export interface CellConditionsOptions extends Omit<ConditionWriterOptions, "found" | "addsReady"> {
+export interface CellConditionsOptions {
+  readonly protectors: Informer<StoredProtector>;
   readonly times: SilenceTimes;
   /** As CellLeases.stateOf. */
   readonly stateOf: (cellID: string, protectorUID: string) => CellState;
+  readonly clock: Clock;
 }
 
 export class CellConditions {
   readonly #options: CellConditionsOptions;
-  readonly #writer: ConditionWriter;
   readonly #unmatched: UnmatchedProtectors;
   #affected = 0;
-  #writing: Promise<void> | undefined;
 
   constructor(options: CellConditionsOptions) {
     this.#options = options;
     this.#unmatched = new UnmatchedProtectors(options);
-    this.#writer = new ConditionWriter({ ...options, found: ({ protector }) => this.#found(protector) });
   }
 
   /** PodProtectors of which nothing is free without a silent cell, as of the last update. */
@@ -39,34 +38,15 @@ export class CellConditions {
     return this.#affected;
   }
 
-  /**
-   * Looks at all PodProtectors, and writes what differs in the background, unless it still writes. `cells`: as the last
-   * LIST has shown them.
-   */
-  update(cells: Iterable<ObservedCell>, signal: AbortSignal): void {
-    const protectors = [...this.#options.protectors.values()];
-    this.#unmatched.update(
-      protectors.map(({ protector }) => protector),
-      cells,
-    );
-    this.#affected = 0;
-    const differing: ObjectKey[] = [];
-    for (const stored of protectors) {
-      const found = this.#found(stored.protector);
-      if (found.CellSilent !== false) this.#affected += 1;
-      if (this.#writer.differs(stored, found)) differing.push(stored.key);
-    }
-    if (differing.length > 0) {
-      this.#writing ??= this.#writer.writeAll(differing, signal).finally(() => (this.#writing = undefined));
-    }
+  /** Looks at all PodProtectors. `cells`: as the last LIST has shown them. */
+  update(cells: Iterable<ObservedCell>): void {
+    const { protectors, stateOf } = this.#options;
+    const all = Array.from(protectors.values(), ({ protector }) => protector);
+    this.#unmatched.update(all, cells);
+    this.#affected = all.filter((protector) => silentCellsOf(protector, stateOf) !== false).length;
   }
 
-  /** Resolves when what was begun has ended. */
-  async ended(): Promise<void> {
-    await this.#writing;
-  }
-
-  #found(protector: PodProtector): FoundConditions {
+  found({ protector }: StoredProtector): FoundConditions {
     const CellSilent = silentCellsOf(protector, this.#options.stateOf);
     const Unmatched = this.#unmatched.found(protector);
     return Unmatched === undefined ? { CellSilent } : { CellSilent, Unmatched };

@@ -1,36 +1,80 @@
-/**
- * Writes what the generator has found about the source of a PodProtector into the conditions of its status:
- * Undrainable, Unprotected, Dangling (docs/conditions.md), and Unusable. They are for people, so they take their time:
- * the leader looks through its cache now and then, and writes only what differs.
- */
-import { sleep } from "../../util/clock.ts";
-import { ConditionWriter, type ConditionWriterOptions } from "./condition-writer.ts";
+/** What a source says about its PodProtector, as conditions (docs/conditions.md). Pure. */
+import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
+import { overrides } from "../../api/v1alpha1/names.ts";
+import { type Floor, type FloorRule, type UndrainableReason, type UnprotectedReason } from "../../sources/floor.ts";
+import { type SourceRecord, type SourceRef } from "../../sources/source.ts";
+import { assertNever } from "../../util/assert.ts";
 
-/**
- * Between two looks: a person does not wait longer than that for an explanation. A look through 10,000 objects takes
- * some 30 ms. It is also the pace at which one object is written while a Go component drops the conditions again.
- */
-const lookEveryMs = 15_000;
+/** `isCriterionDropped`: the CRD does not know the field. */
+export function sourceConditionsOf(
+  source: SourceRecord,
+  rule: FloorRule,
+  isCriterionDropped: boolean,
+): FoundConditions {
+  const { problems, healthCriterion } = source.overrides;
+  const dropped = isCriterionDropped && healthCriterion !== undefined ? [droppedCriterion] : [];
+  const message = [...problems, ...dropped].join(". ");
+  const OverrideIgnored = message !== "" && ({ reason: "InvalidAnnotation", message } as const);
+  return { ...floorConditions(source, source.spec.floorBy(rule)), OverrideIgnored };
+}
 
-export class SourceConditions {
-  readonly #options: Omit<ConditionWriterOptions, "addsReady">;
-  readonly #writer: ConditionWriter;
+const droppedCriterion =
+  `Ignoring the annotation ${overrides.healthCriterion}: the CRD of PodProtectors does not know ` +
+  "spec.healthCriterion; apply the CRD of this release, and restart the generator";
 
-  constructor(options: Omit<ConditionWriterOptions, "addsReady">) {
-    this.#options = options;
-    this.#writer = new ConditionWriter({ ...options, addsReady: true });
-  }
-
-  /** As Generator.lead. */
-  async lead(signal: AbortSignal): Promise<void> {
-    const { clock, protectors } = this.#options;
-    while (!signal.aborted) {
-      await sleep(clock, lookEveryMs, signal);
-      const differing = [...protectors.values()].filter((stored) => this.#writer.differs(stored));
-      await this.#writer.writeAll(
-        differing.map(({ key }) => key),
-        signal,
-      );
+/** At any number of replicas the same words: scaling alone costs no write. */
+export function floorConditions({ kind, name }: Pick<SourceRef, "kind" | "name">, floor: Floor): FoundConditions {
+  const { overriddenBy } = floor;
+  const lentBy = overriddenBy === undefined ? kind.lentBy : `its annotation ${overriddenBy}`;
+  // A floor by the fields of the source never does that.
+  const updates = overriddenBy === undefined ? "" : ", nor an update that takes pods before new ones are there";
+  const found = { Undrainable: false, Unprotected: false } as const;
+  switch (floor.kind) {
+    case "drainable":
+      return found;
+    case "undrainable": {
+      const message =
+        `All replicas of ${kind.kind} ${name} must stay: ${undrainableText(floor.reason, lentBy)}. ` +
+        `Outside rolling updates no deletion or eviction is admitted, so no drain of their nodes ends${updates}`;
+      return { ...found, Undrainable: { reason: floor.reason, message } };
     }
+    case "unprotected": {
+      const message = `No replica of ${kind.kind} ${name} must stay: ${unprotectedText(floor.reason, lentBy)}`;
+      return { ...found, Unprotected: { reason: floor.reason, message } };
+    }
+    default:
+      return assertNever(floor);
+  }
+}
+
+function undrainableText(reason: UndrainableReason, lentBy: string): string {
+  switch (reason) {
+    case "MaxUnavailableZero":
+      return `${lentBy} is 0`;
+    case "RoundedDownToZero":
+      return `${lentBy} rounds down to 0 (--generator-percent-rounding=down)`;
+    case "SingleReplica":
+      return "it has only one (--generator-single-replica=protected)";
+    case "MinAvailableCoversReplicas":
+      return `${lentBy} asks for all of them`;
+    default:
+      return assertNever(reason);
+  }
+}
+
+function unprotectedText(reason: UnprotectedReason, lentBy: string): string {
+  switch (reason) {
+    case "SingleReplica":
+      return `it has only one, which ${lentBy} lets go; run two, or see --generator-single-replica`;
+    case "MaxUnavailableCoversReplicas":
+      return `${lentBy} lets all of them go`;
+    case "Recreate":
+      return "its strategy Recreate takes all of them away";
+    case "MinAvailableZero":
+      return `${lentBy} asks for none`;
+    case "DeletionsNotGuarded":
+      return "it guards neither deletions nor evictions";
+    default:
+      return assertNever(reason);
   }
 }

@@ -6,17 +6,16 @@
  *   its conditions changed and nothing else.
  */
 import { fieldsOf } from "../../api/json.ts";
-import { type FoundConditions, withConditions } from "../../api/v1alpha1/conditions.ts";
+import { type FoundConditions, withConditions, withReady } from "../../api/v1alpha1/conditions.ts";
 import { readConditions } from "../../api/v1alpha1/decode.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
-import { withReady } from "../../api/v1alpha1/ready-condition.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { summarize } from "../../accounting/count/summary.ts";
 import { flawOf } from "../../accounting/history/status-flaw.ts";
 import { errorLabel, isKubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../../kube/resources.ts";
 import { compileSelector } from "../../label-index/index.ts";
-import { type Clock, sleep } from "../../util/clock.ts";
+import { type Clock } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Counter } from "../../util/metrics.ts";
 import { printable } from "../../util/printable.ts";
@@ -29,8 +28,6 @@ export interface UnusableProtectorsOptions {
   readonly failures: Counter;
 }
 
-/** As of the other conditions. */
-const lookEveryMs = 15_000;
 /** Those that wait to be written. More than a few are one mistake, which shows on these. */
 const waitingMax = 100;
 const timeoutMs = 5_000;
@@ -59,24 +56,21 @@ export class UnusableProtectors {
     this.#waiting.add(resourcePath(podProtectors, { namespace, name }));
   }
 
-  /** As Generator.lead. */
-  async lead(signal: AbortSignal): Promise<void> {
-    const { clock, failures, logger } = this.#options;
-    while (!signal.aborted) {
-      await sleep(clock, lookEveryMs, signal);
-      for (const path of this.#waiting) {
+  /** Never rejects for operating errors. */
+  async writeUnreadable(signal: AbortSignal): Promise<void> {
+    const { failures, logger } = this.#options;
+    for (const path of this.#waiting) {
+      if (signal.aborted) return;
+      try {
+        await this.#write(path, signal);
+        this.#waiting.delete(path);
+      } catch (err) {
+        if (!isKubeError(err)) throw err;
         if (signal.aborted) return;
-        try {
-          await this.#write(path, signal);
-          this.#waiting.delete(path);
-        } catch (err) {
-          if (!isKubeError(err)) throw err;
-          if (signal.aborted) return;
-          // Others pass, and then it is tried again.
-          if (isKubeError(err, "notFound", "forbidden", "invalid", "malformed")) this.#waiting.delete(path);
-          if (!isKubeError(err, "notFound")) failures.inc({ error: errorLabel(err) });
-          logger.verbose(2, "Cannot write the condition Unusable of a PodProtector", { path, err });
-        }
+        // Others pass, and then it is tried again.
+        if (isKubeError(err, "notFound", "forbidden", "invalid", "malformed")) this.#waiting.delete(path);
+        if (!isKubeError(err, "notFound")) failures.inc({ error: errorLabel(err) });
+        logger.verbose(2, "Cannot write the condition Unusable of a PodProtector", { path, err });
       }
     }
   }

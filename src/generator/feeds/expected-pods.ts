@@ -14,15 +14,13 @@ import { type Informer, type InformerHandler, type Stored } from "../../kube/inf
 import { asKubeError, type Resource } from "../../kube/kube-client.ts";
 import { pods } from "../../kube/resources.ts";
 import { compileSelector } from "../../label-index/index.ts";
-import { type Discovery } from "../../scale/discovery.ts";
+import { type Discovery, type KindMapping } from "../../scale/discovery.ts";
 import { expectedReplicas, type ExpectedReplicasOptions, type Member } from "../../scale/expected-replicas.ts";
-import { type KindMapping } from "../../scale/kind-mapping.ts";
 import { LabelledOwners, type OwnedPod } from "../../scale/labelled-owners.ts";
 import { controllerOf, type OwnerChange, type OwnerObject, OwnerObjects } from "../../scale/owner-objects.ts";
 import { type ScaleTrouble } from "../../scale/read-scale.ts";
 import { type ScaleMemory } from "../../scale/scale-memory.ts";
-import { targetPods, type TargetPods } from "../../scale/target-pods.ts";
-import { targetReplicas } from "../../scale/target-replicas.ts";
+import { targetPods, type TargetPods, targetReplicas } from "../../scale/target-replicas.ts";
 import { sourceKindOf } from "../../sources/index.ts";
 import { type ScaledKind } from "../../sources/scaled-kind.ts";
 import { type OwnerKind, type SourceRecord } from "../../sources/source.ts";

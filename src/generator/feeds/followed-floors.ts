@@ -31,9 +31,9 @@ import { type Logger } from "../../util/logger.ts";
 import { type Rng } from "../../util/rng.ts";
 import { type ExpectedAnswer, type ExpectedPods, noMembers } from "./expected-pods.ts";
 import { idOf } from "../mass-changes/fallen-workloads.ts";
-import { floorConditions } from "../conditions/floor-conditions.ts";
+import { floorConditions } from "../conditions/source-conditions.ts";
 import { type HeldChanges } from "../mass-changes/held-changes.ts";
-import { type Verdict } from "../mass-changes/judged-change.ts";
+import { pass, type Verdict } from "../mass-changes/judged-change.ts";
 import { type GeneratorMetrics } from "../metrics/metrics.ts";
 import { type Later, PacedQueue } from "../paced-queue.ts";
 import { type TroubledSource, type TroubleEvent } from "./resolved-sources.ts";
@@ -263,14 +263,14 @@ export class FollowedFloors {
     if (changes.beforeRestore(stored) === stored) {
       if (present === floor) return this.#settle(key, entry, stored, found);
       const resting = floor < present ? changes.resting(key, floor) : undefined;
-      if (resting !== undefined) return resting === "held" ? undefined : resting;
+      if (resting !== undefined) return resting.kind === "later" ? resting : undefined;
     }
     const live = presentOrThrow(await readProtectorLive(core, stored.protector.metadata, { signal }));
     // What has changed meanwhile has an event of its own.
     if (live?.uid !== entry.uid || !isFollowing(live.protector) || !isSameWish(live, wish)) return undefined;
     const kept = changes.beforeRestore(live).protector;
     const verdict = await this.#judge(key, kept, found, signal);
-    if (verdict.kind === "later") return { waitMs: verdict.waitMs };
+    if (verdict.kind === "later") return verdict;
     const to = verdict.kind === "held" ? kept.spec.minAvailable : floor;
     if (to !== live.protector.spec.minAvailable)
       await this.#write(live, to, verdict.kind === "held" ? undefined : verdict.floorBefore, signal);
@@ -280,11 +280,9 @@ export class FollowedFloors {
   async #judge(key: ObjectKey, kept: PodProtector, found: Found, signal: AbortSignal): Promise<Verdict> {
     const { changes } = this.#options;
     const { source, floor } = found;
-    if (floor >= kept.spec.minAvailable) return { kind: "pass", cause: "", floorBefore: undefined };
-    const resting = changes.resting(key, floor);
-    if (resting === "held") return { kind: "held" };
-    if (resting !== undefined) return { kind: "later", waitMs: resting.waitMs };
-    return await changes.judge(key, { protector: kept, source, to: floor }, signal);
+    if (floor >= kept.spec.minAvailable) return pass();
+    const request = { protector: kept, source, to: floor };
+    return changes.resting(key, floor) ?? (await changes.judge(key, request, signal));
   }
 
   async #write(

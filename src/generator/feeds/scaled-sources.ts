@@ -8,9 +8,8 @@
  */
 import { type Informer, type InformerHandler } from "../../kube/informer.ts";
 import { type Resource } from "../../kube/kube-client.ts";
-import { type Discovery } from "../../scale/discovery.ts";
-import { type Fingerprint, fingerprintOf } from "../../scale/fingerprint.ts";
-import { type KindMapping } from "../../scale/kind-mapping.ts";
+import { type Discovery, type KindMapping } from "../../scale/discovery.ts";
+import { type Fingerprint, fingerprintOf } from "../../scale/scale-memory.ts";
 import { readSourceHead } from "../../sources/read-source.ts";
 import { type ScaledKind } from "../../sources/scaled-kind.ts";
 import { type SourceHead, type SourceRecord } from "../../sources/source.ts";

@@ -8,19 +8,10 @@ import { type Logger } from "../../util/logger.ts";
 import { type Counter, type Metrics } from "../../util/metrics.ts";
 import { inLogs } from "../sources/source-plan.ts";
 import { type Approval } from "./approval.ts";
-import { type Goal } from "./change.ts";
-import { isLostKind } from "./lost-kinds.ts";
+import { type JudgedChange } from "./judged-change.ts";
+import { isLostKind } from "./namespaces-and-kinds.ts";
 
-/** A change that is held. */
-export interface HeldChange {
-  readonly source: SourceRecord;
-  readonly from: number;
-  readonly to: Goal;
-  /** What is latched: the cause of the change, or that of all together. */
-  readonly heldBy: string;
-  /** Events in a terminating namespace are refused. */
-  readonly terminatingNamespace: string | undefined;
-}
+type HeldChange = Pick<JudgedChange, "source" | "change" | "heldBy" | "terminatingNamespace">;
 
 export interface AnnouncementsOptions {
   readonly events: Pick<EventRecorder, "record">;
@@ -136,7 +127,7 @@ export class Announcements {
   }
 }
 
-function textsOf({ from, to }: HeldChange): { readonly wish: string } {
+function textsOf({ change: { from, to } }: HeldChange): { readonly wish: string } {
   if (to === "shadow") return { wish: `to refuse nothing any more, with its floor of ${from} in shadow` };
   return { wish: to === undefined ? `to release its floor of ${from}` : `for a floor of ${to} instead of ${from}` };
 }

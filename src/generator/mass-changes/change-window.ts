@@ -1,10 +1,13 @@
 /** Counts changes by cause, and says when they are too many (docs/mass-changes.md#how-many-are-too-many). Pure. */
 import { type EpochMicros } from "../../util/clock.ts";
 import { type Cause } from "./change.ts";
-import { windowMicros } from "./floors/floor-before.ts";
+import { windowMicros } from "./floor-before.ts";
 
 /** What is latched when the changes of all causes together are too many. */
 export const coreCause = "core";
+
+/** What a terminating namespace takes with it is one change. */
+export const namespacesCause = { text: "namespaces", isHalfTooMany: false } as const;
 
 /** A person empties a namespace of that many workloads, and a chart has that many. */
 const fewMax = 20;

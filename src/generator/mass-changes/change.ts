@@ -2,15 +2,14 @@
  * Which changes of a source count towards a mass change, and what their cause is (docs/mass-changes.md#what-counts).
  * Pure.
  */
-import { type SourceRecord } from "../../sources/source.ts";
+import { type SourceRecord, type SourceSpec } from "../../sources/source.ts";
 import { type FieldWriter, laterWriter } from "../../api/field-writers.ts";
 import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type FloorRule } from "../../sources/floor.ts";
 import { type Switched } from "../sources/namespace-modes.ts";
-import { floorBeforeOf, isDeepFall } from "./floors/floor-before.ts";
-import { formerFloorOf } from "./floors/former-floor.ts";
+import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
 
 /** What a source asks for: a lower floor; "shadow" = that nothing is refused any more; undefined = release. */
 export type Goal = number | "shadow" | undefined;
@@ -42,6 +41,9 @@ export interface Subject {
    */
   readonly fallen?: readonly string[];
 }
+
+/** What the controller asks, of what it has just read. */
+export type ChangeRequest = Pick<Subject, "protector" | "source" | "to">;
 
 /** Whoever wrote the fields of a backup did it long ago: the restore is what changed them. */
 const restoredCause: Cause = { text: "restored", isHalfTooMany: true };
@@ -202,4 +204,24 @@ function isByAutoscaler({ spec, writers }: SourceRecord): boolean {
 function isSameLabels({ labels: a }: SourceRecord, { labels: b }: SourceRecord): boolean {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}
+
+/** Every rule that a generator may have had. Upstream's is one of them: percentages round up. */
+const rules: readonly FloorRule[] = (["at-least-one", "up", "down"] as const).flatMap((percentRounding) =>
+  (["drainable", "protected"] as const).map((singleReplica) => ({ percentRounding, singleReplica })),
+);
+
+/**
+ * `settled`: the source when this process last saw the two agree; undefined = never. Without it, a floor that any rule
+ * makes of the present source is taken for one that the source did not change.
+ */
+export function formerFloorOf(
+  { spec }: PodProtector,
+  present: SourceSpec,
+  settled: SourceSpec | undefined,
+  rule: FloorRule,
+): number {
+  if (settled !== undefined) return settled.floorBy(rule).minAvailable;
+  const isOurs = rules.some((one) => present.floorBy(one).minAvailable === spec.minAvailable);
+  return isOurs ? present.floorBy(rule).minAvailable : spec.minAvailable;
 }

@@ -10,11 +10,10 @@ import { type Metrics } from "../../util/metrics.ts";
 import { type NamespaceModes } from "../sources/namespace-modes.ts";
 import { type SourceCaches } from "../sources/source-caches.ts";
 import { Announcements } from "./announcements.ts";
-import { HeldChanges, type MassChangeSettings } from "./held-changes.ts";
-import { LatchBook } from "./latches/latch-book.ts";
-import { LatchStore } from "./latches/latch-store.ts";
-import { LoweredFloors } from "./floors/lowered-floors.ts";
-import { Surroundings } from "./surroundings.ts";
+import { HeldChanges, type HeldChangesOptions } from "./held-changes.ts";
+import { LatchBook, LatchStore } from "./latches.ts";
+import { LoweredFloors } from "./former-term.ts";
+import { NamespacesAndKinds } from "./namespaces-and-kinds.ts";
 
 export interface HeldChangesDependencies {
   readonly core: KubeClient;
@@ -30,7 +29,8 @@ export interface HeldChangesDependencies {
 }
 
 export function createHeldChanges(
-  config: MassChangeSettings & Pick<Config, "cells"> & { readonly core: { readonly namespace: string | undefined } },
+  config: HeldChangesOptions["config"] &
+    Pick<Config, "cells"> & { readonly core: { readonly namespace: string | undefined } },
   deps: HeldChangesDependencies,
 ): HeldChanges {
   const { core, sources, protectors, modes, events, isCell, clock, logger, metrics } = deps;
@@ -50,7 +50,7 @@ export function createHeldChanges(
     sources,
     protectors,
     modes,
-    surroundings: new Surroundings({ core, clock, logger, failures }),
+    questions: new NamespacesAndKinds({ core, clock, logger, failures }),
     latches: new LatchBook({ store, announcements, clock }),
     lowered: new LoweredFloors({ core, namespace: config.core.namespace, protectors, clock }),
     announcements,

@@ -8,7 +8,7 @@ import { type Informer } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Member } from "../../scale/expected-replicas.ts";
 import { type SourceKind, type SourceRecord, type Workloads } from "../../sources/source.ts";
-import { isDeepFall } from "./floors/floor-before.ts";
+import { isDeepFall } from "./floor-before.ts";
 import { type SourceCaches } from "../sources/source-caches.ts";
 import { protectorKeyOf } from "../sources/source-plan.ts";
 

@@ -8,9 +8,8 @@
  */
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
-import { deepFallDelayMs } from "../../api/v1alpha1/deep-fall.ts";
+import { deepFallDelayMs, isInShadow } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
-import { isInShadow } from "../../api/v1alpha1/shadow.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Config } from "../../config/config.ts";
 import { type Informer } from "../../kube/informer.ts";
@@ -20,32 +19,34 @@ import { type SourceKind, type SourceRecord } from "../../sources/source.ts";
 import { type NamespaceModes } from "../sources/namespace-modes.ts";
 import { type SourceCaches } from "../sources/source-caches.ts";
 import { type Announcements } from "./announcements.ts";
-import { type Change, type CountingRule, floorAfter, type Goal, judge, rankOf, type Subject } from "./change.ts";
-import { ChangeWindow } from "./change-window.ts";
-import { formatFloorBefore, keptFloorBefore } from "./floors/floor-before.ts";
-import { FloorCount } from "./floors/floor-count.ts";
-import { namespacesCause } from "./former-changes.ts";
-import { FormerTerm } from "./former-term.ts";
-import { type Entry, heldChangeOf, pass, type Verdict } from "./judged-change.ts";
-import { everyCause, type LatchBook } from "./latches/latch-book.ts";
+import {
+  type Change,
+  type ChangeRequest,
+  type CountingRule,
+  floorAfter,
+  judge,
+  rankOf,
+  type Subject,
+} from "./change.ts";
+import { ChangeWindow, namespacesCause } from "./change-window.ts";
+import { formatFloorBefore, keptFloorBefore } from "./floor-before.ts";
+import { FloorCount } from "./floor-count.ts";
+import { FormerTerm, type LoweredFloors } from "./former-term.ts";
+import { type JudgedChange, pass, type Verdict } from "./judged-change.ts";
+import { everyCause, type LatchBook } from "./latches.ts";
 import { FallenWorkloads } from "./fallen-workloads.ts";
-import { EndingNamespaces } from "./ending-namespaces.ts";
-import { causeOfLostKind, isOfLostKind } from "./lost-kinds.ts";
-import { type LoweredFloors } from "./floors/lowered-floors.ts";
-import { SourceNews } from "./news.ts";
-import { RestoredFloors } from "./floors/restored-floors.ts";
+import { causeOfLostKind, EndingNamespaces, isOfLostKind, type NamespacesAndKinds } from "./namespaces-and-kinds.ts";
+import { ChangeTimes } from "./change-times.ts";
+import { RestoredFloors } from "./restored-floors.ts";
 import { SettledSources } from "./settled-sources.ts";
-import { type Surroundings } from "./surroundings.ts";
-import { Trickle } from "./trickle.ts";
-
-export type MassChangeSettings = Pick<Config["generator"], "massChanges" | "percentRounding" | "singleReplica">;
+import { Trickle } from "../pacer.ts";
 
 export interface HeldChangesOptions {
-  readonly config: MassChangeSettings;
+  readonly config: Pick<Config["generator"], "massChanges" | "percentRounding" | "singleReplica">;
   readonly sources: SourceCaches;
   readonly protectors: Informer<StoredProtector>;
   readonly modes: Pick<NamespaceModes, "switched">;
-  readonly surroundings: Surroundings;
+  readonly questions: NamespacesAndKinds;
   readonly latches: LatchBook;
   readonly lowered: LoweredFloors;
   readonly announcements: Announcements;
@@ -60,14 +61,13 @@ const roundEveryMs = 5_000;
 const heldEveryMs = 1_000;
 /** Floors that a new rule lowers: 200 take 40 s, 10,000 half an hour; time enough to stop a rollout of ours. */
 const ownEveryMs = 200;
-type Asked = Pick<Subject, "protector" | "source" | "to">;
 
 export class HeldChanges {
   readonly #options: HeldChangesOptions;
   readonly #rule: CountingRule;
-  readonly #news: SourceNews;
+  readonly #times: ChangeTimes;
   readonly #window = new ChangeWindow();
-  readonly #entries = new Map<ObjectKey, Entry>();
+  readonly #entries = new Map<ObjectKey, JudgedChange>();
   readonly #settled: SettledSources;
   readonly #fallen: FallenWorkloads;
   readonly #endings: EndingNamespaces;
@@ -78,26 +78,22 @@ export class HeldChanges {
   readonly #heldTurns = new Trickle(heldEveryMs);
   /** What was held once stays in the gauge, with 0. */
   readonly #causes = new Set<string>();
-  /** As Surroundings.isLost. */
-  readonly isLost: Surroundings["isLost"];
-  #hasToldOwn = false;
-  #hasAlarmed = false;
+  #told = { own: false, alarm: false };
   #wake: (key: ObjectKey) => void = () => {};
   readonly #otherWakes = new Map<SourceKind, (key: ObjectKey) => void>();
 
   constructor(options: HeldChangesOptions) {
     this.#options = options;
-    this.isLost = options.surroundings.isLost.bind(options.surroundings);
     const { massChanges, percentRounding, singleReplica } = options.config;
     this.#rule = { percentRounding, singleReplica, allowedManagers: massChanges.allow };
     this.#settled = new SettledSources(options.modes);
     this.#fallen = new FallenWorkloads(options);
-    this.#endings = new EndingNamespaces(options.surroundings);
+    this.#endings = new EndingNamespaces(options.questions);
     this.#restored = new RestoredFloors(options.protectors, options.clock);
     // A floor that a restore has lowered was there a moment ago, as every other one that is judged.
     const values = (): StoredProtector[] => Array.from(options.protectors.values(), this.beforeRestore);
     this.#floors = new FloorCount({ protectors: { values }, clock: options.clock });
-    this.#news = new SourceNews(options.sources, options.clock);
+    this.#times = new ChangeTimes(options.sources, options.clock);
     this.#former = new FormerTerm({
       ...options,
       rule: this.#rule,
@@ -107,6 +103,8 @@ export class HeldChanges {
       },
     });
   }
+
+  readonly isLost: NamespacesAndKinds["isLost"] = (owner, signal) => this.#options.questions.isLost(owner, signal);
 
   /** Sources of this kind are looked at by somebody else than who calls `lead`. */
   wakeFor(kind: SourceKind, wake: (key: ObjectKey) => void): void {
@@ -122,7 +120,7 @@ export class HeldChanges {
 
   found(key: ObjectKey): FoundConditions {
     const entry = this.#entries.get(key);
-    return this.#options.announcements.condition(entry?.state === "held" ? heldChangeOf(entry) : undefined);
+    return this.#options.announcements.condition(entry?.state === "held" ? entry : undefined);
   }
 
   /** Source and PodProtector agree, as far as the caches know: a change that was held is undone. */
@@ -137,27 +135,28 @@ export class HeldChanges {
     this.#forget(key);
   }
 
-  /** Whether this change was judged already: it is held, or waits so many milliseconds. Undefined = `judge` it. */
-  resting(key: ObjectKey, to: Goal): "held" | { readonly waitMs: number } | undefined {
+  /** The verdict on a change that was judged already, and is held or waits. Undefined = `judge` it. */
+  resting(key: ObjectKey, to: ChangeRequest["to"]): Verdict | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.change.to !== to) return undefined;
-    if (entry.state === "held") return this.#options.config.massChanges.policy === "hold" ? "held" : undefined;
+    if (entry.state === "held")
+      return this.#options.config.massChanges.policy === "hold" ? { kind: "held" } : undefined;
     if (entry.state !== "pending") return undefined;
     const waitMs = Math.ceil(entry.readyAtMs - this.#options.clock.monotonicMs());
-    return waitMs > 0 ? { waitMs } : undefined;
+    return waitMs > 0 ? { kind: "later", waitMs } : undefined;
   }
 
   /** With the floor that it had before a restore of the core; the very same object where no restore has lowered it. */
   readonly beforeRestore = (stored: StoredProtector): StoredProtector => this.#restored.asBefore(stored);
 
   /** Whether a release or a lower floor may pass, by what was just read. Throws KubeError when too little is known. */
-  async judge(key: ObjectKey, asked: Asked, signal: AbortSignal): Promise<Verdict> {
+  async judge(key: ObjectKey, asked: ChangeRequest, signal: AbortSignal): Promise<Verdict> {
     const verdict = await this.#judge(key, asked, signal);
     if (verdict.kind === "pass") this.#restored.forget(asked.protector);
     return verdict;
   }
 
-  async #judge(key: ObjectKey, asked: Asked, signal: AbortSignal): Promise<Verdict> {
+  async #judge(key: ObjectKey, asked: ChangeRequest, signal: AbortSignal): Promise<Verdict> {
     const { clock, config } = this.#options;
     if (config.massChanges.policy === "allow") return pass();
     const unreadMs = await this.#former.read(signal);
@@ -193,12 +192,12 @@ export class HeldChanges {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    const { latches, announcements } = this.#options;
+    const { config, latches, announcements } = this.#options;
     // Also where nothing is asked for: what was undone before this term is latched no longer.
-    if (!(await this.#isReady(signal))) return;
+    if (config.massChanges.policy !== "allow" && !(await this.#former.isRead(signal))) return;
     const given = await latches.round(signal);
     if (given !== undefined) {
-      const isMeant = ({ heldBy }: Entry): boolean => [heldBy, everyCause].includes(given.approval.cause);
+      const isMeant = ({ heldBy }: JudgedChange): boolean => [heldBy, everyCause].includes(given.approval.cause);
       const approved = [...this.#entries].filter(([, entry]) => entry.state === "held" && isMeant(entry));
       if (approved.length === 0) announcements.ignoredApproval(given.text, "nothing with this cause is held");
       else {
@@ -218,21 +217,17 @@ export class HeldChanges {
     latches.endWithout(new Set(this.#held().map(({ heldBy }) => heldBy)));
   }
 
-  #approve(entry: Entry): void {
+  #approve(entry: JudgedChange): void {
     entry.state = "approved";
     for (const id of [entry.windowID, ...entry.fallen]) this.#window.remove(id);
   }
 
-  #held(): readonly Entry[] {
+  #held(): readonly JudgedChange[] {
     return [...this.#entries.values()].filter(({ state }) => state === "held");
   }
 
-  async #isReady(signal: AbortSignal): Promise<boolean> {
-    return this.#options.config.massChanges.policy === "allow" || (await this.#former.isRead(signal));
-  }
-
   /** The entry of a change that was seen before; undefined when this one asks for more. */
-  #known(key: ObjectKey, { protector, source, fallen = [] }: Subject, change: Change): Entry | undefined {
+  #known(key: ObjectKey, { protector, source, fallen = [] }: Subject, change: Change): JudgedChange | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.protectorUID !== protector.metadata.uid) return undefined;
     if (entry.state === "passed" && rankOf(change.to) < rankOf(entry.change.to)) return undefined;
@@ -244,16 +239,21 @@ export class HeldChanges {
   }
 
   /** Begins to count a change; undefined when it does not count after all. */
-  async #begin(key: ObjectKey, subject: Subject, change: Change, signal: AbortSignal): Promise<Entry | undefined> {
-    const { clock, surroundings, isCell } = this.#options;
+  async #begin(
+    key: ObjectKey,
+    subject: Subject,
+    change: Change,
+    signal: AbortSignal,
+  ): Promise<JudgedChange | undefined> {
+    const { clock, questions, isCell } = this.#options;
     const { protector, source, settled, to } = subject;
-    const namespace = await surroundings.namespace(source.namespace, signal);
+    const namespace = await questions.namespace(source.namespace, signal);
     if (namespace?.isExempt === true) return undefined;
     const isEnd = to === undefined && namespace?.isTerminating === true;
-    const lost = to === undefined && !isEnd ? await causeOfLostKind(source, surroundings, signal) : undefined;
+    const lost = to === undefined && !isEnd ? await causeOfLostKind(source, questions, signal) : undefined;
     const now = clock.epochMicros();
-    const at = settled === undefined ? now : this.#news.timeOf(source.kind, change.evidence, now);
-    const entry: Entry = {
+    const at = settled === undefined ? now : this.#times.timeOf(source.kind, change.evidence, now);
+    const entry: JudgedChange = {
       protectorUID: protector.metadata.uid,
       windowID: isEnd ? `${namespacesCause.text}/${source.namespace}` : digestOfUID(protector.metadata.uid),
       fallen: subject.fallen ?? [],
@@ -267,7 +267,7 @@ export class HeldChanges {
       heldBy: "",
     };
     this.#count(entry, false);
-    const core = isEnd ? await surroundings.namespace("kube-system", signal) : undefined;
+    const core = isEnd ? await questions.namespace("kube-system", signal) : undefined;
     if (isEnd && core !== undefined && isCell(core.uid)) {
       this.#alarm(entry, namespace.uid);
       return undefined;
@@ -276,8 +276,8 @@ export class HeldChanges {
     return entry;
   }
 
-  async #decide(key: ObjectKey, entry: Entry, signal: AbortSignal): Promise<Verdict> {
-    const { clock, latches, surroundings } = this.#options;
+  async #decide(key: ObjectKey, entry: JudgedChange, signal: AbortSignal): Promise<Verdict> {
+    const { clock, latches, questions } = this.#options;
     const { change, source } = entry;
     if (entry.state === "passed" || entry.state === "approved") return this.#pass(entry);
     const waitMs = Math.ceil(entry.readyAtMs - clock.monotonicMs());
@@ -289,7 +289,7 @@ export class HeldChanges {
       }
       // In a terminating namespace it is deleted in any case, and its latch would hold all other namespaces.
       const isRelease = change.to === undefined && entry.terminatingNamespace === undefined;
-      const cause = isRelease ? await causeOfLostKind(source, surroundings, signal) : undefined;
+      const cause = isRelease ? await causeOfLostKind(source, questions, signal) : undefined;
       if (cause !== undefined && cause.text !== change.cause.text) {
         // The CRD began to go after the change was seen, and is the cause all the same.
         const updated = { ...entry, change: { ...change, cause } };
@@ -297,7 +297,7 @@ export class HeldChanges {
         this.#count(updated, false);
         return await this.#decide(key, updated, signal);
       }
-      if (isRelease && (await isOfLostKind(source, surroundings, signal))) latches.latch(change.cause.text);
+      if (isRelease && (await isOfLostKind(source, questions, signal))) latches.latch(change.cause.text);
       else if (latches.heldBy(change.cause.text) === undefined) {
         const exceeded = this.#exceededBy(entry);
         if (exceeded !== undefined) latches.latch(exceeded);
@@ -308,29 +308,29 @@ export class HeldChanges {
   }
 
   /** What is held of the workloads that have fallen holds what follows them, whatever its own cause is. */
-  #heldByWorkloads({ fallen }: Entry): string | undefined {
-    const causes = new Set(fallen.map((id) => this.#window.causeOf(id)));
-    for (const cause of causes) {
+  #heldByWorkloads({ fallen }: JudgedChange): string | undefined {
+    for (const id of fallen) {
+      const cause = this.#window.causeOf(id);
       const heldBy = cause === undefined ? undefined : this.#options.latches.heldBy(cause);
       if (heldBy !== undefined) return heldBy;
     }
     return undefined;
   }
 
-  #hold(key: ObjectKey, entry: Entry, heldBy: string): Verdict {
+  #hold(key: ObjectKey, entry: JudgedChange, heldBy: string): Verdict {
     const { config, announcements, clock } = this.#options;
     entry.heldBy = heldBy;
     this.#causes.add(heldBy);
     if (entry.state !== "held") {
       entry.state = "held";
-      announcements.held(heldChangeOf(entry));
+      announcements.held(entry);
     }
     if (config.massChanges.policy === "hold") return { kind: "held" };
     const waitMs = this.#heldTurns.take(key, clock.monotonicMs());
     return waitMs > 0 ? { kind: "later", waitMs } : this.#pass(entry);
   }
 
-  #pass(entry: Entry): Verdict {
+  #pass(entry: JudgedChange): Verdict {
     const { change, at, windowID, terminatingNamespace } = entry;
     // An approved one is counted no longer, also after a restart.
     const isCounted = entry.state !== "approved";
@@ -342,24 +342,24 @@ export class HeldChanges {
   }
 
   /** Pods cannot be created there any more, and their Services are gone: holding would protect nothing. */
-  #alarm(entry: Entry, namespaceUID: string): void {
+  #alarm(entry: JudgedChange, namespaceUID: string): void {
     this.#count(entry, true);
     const isTooMany = this.#exceededBy(entry) === entry.change.cause.text;
     const { namespace } = entry.source;
-    if (isTooMany && !this.#hasAlarmed) this.#options.announcements.manyNamespaces(namespace, namespaceUID);
-    this.#hasAlarmed = isTooMany;
+    if (isTooMany && !this.#told.alarm) this.#options.announcements.manyNamespaces(namespace, namespaceUID);
+    this.#told.alarm = isTooMany;
   }
 
   #ownChange(key: ObjectKey, source: SourceRecord): Verdict {
     this.#forget(key);
     const waitMs = this.#ownTurns.take(key, this.#options.clock.monotonicMs());
     if (waitMs > 0) return { kind: "later", waitMs };
-    this.#options.announcements.ownChange(source, !this.#hasToldOwn);
-    this.#hasToldOwn = true;
+    this.#options.announcements.ownChange(source, !this.#told.own);
+    this.#told.own = true;
     return pass();
   }
 
-  #count({ protectorUID, windowID, fallen, change, at }: Entry, isApplied: boolean): void {
+  #count({ protectorUID, windowID, fallen, change, at }: JudgedChange, isApplied: boolean): void {
     const endsProtection = floorAfter(change.to) === 0;
     const counted = { cause: change.cause.text, at, isApplied };
     if (fallen.length === 0) this.#window.add({ id: windowID, ...counted, endsProtection });
@@ -370,7 +370,7 @@ export class HeldChanges {
     else if (endsProtection) this.#floors.passed(protectorUID);
   }
 
-  #exceededBy({ change, at, fallen }: Entry): string | undefined {
+  #exceededBy({ change, at, fallen }: JudgedChange): string | undefined {
     const now = this.#options.clock.epochMicros();
     const protectors = this.#floors.aboveZero(change.cause.isOfEnforced === true);
     return this.#window.exceededBy(at, change.cause, protectors, now, fallen);
@@ -393,7 +393,6 @@ export class HeldChanges {
     this.#ownTurns.clear();
     this.#heldTurns.clear();
     this.#former.clear();
-    this.#hasToldOwn = false;
-    this.#hasAlarmed = false;
+    this.#told = { own: false, alarm: false };
   }
 }

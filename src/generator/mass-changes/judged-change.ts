@@ -1,10 +1,9 @@
 /** A change that counts, from when it is first seen until it is settled (held-changes.ts). */
 import { type SourceRecord } from "../../sources/source.ts";
 import { type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
-import { type HeldChange } from "./announcements.ts";
 import { type Change } from "./change.ts";
 
-export interface Entry {
+export interface JudgedChange {
   readonly protectorUID: string;
   /** What it counts under; removed when the change is undone. */
   readonly windowID: string;
@@ -16,9 +15,10 @@ export interface Entry {
   readonly approvableAt: EpochMicros;
   readonly readyAtMs: MonotonicMs;
   readonly source: SourceRecord;
+  /** Its UID: Events in it are refused. */
   readonly terminatingNamespace: string | undefined;
   state: "pending" | "held" | "approved" | "passed";
-  /** Of one that is held: what is latched. */
+  /** Of one that is held: what is latched, which is the cause of the change or that of all together. */
   heldBy: string;
 }
 
@@ -31,9 +31,4 @@ export type Verdict =
 
 export function pass(cause = "", floorBefore?: string): Verdict {
   return { kind: "pass", cause, floorBefore };
-}
-
-/** For people. */
-export function heldChangeOf({ source, change, heldBy, terminatingNamespace }: Entry): HeldChange {
-  return { source, from: change.from, to: change.to, heldBy, terminatingNamespace };
 }

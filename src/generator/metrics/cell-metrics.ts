@@ -20,8 +20,6 @@ export interface CellMetrics {
   readonly failures: Counter;
   /** Failed writes about Leases of cells, by `error`. */
   readonly leaseFailures: Counter;
-  /** Failed writes of the conditions CellSilent and Unmatched, by `error`. */
-  readonly conditionFailures: Counter;
   /** To be called before each scrape. */
   setSizes(sizes: CellSizes): void;
 }
@@ -53,11 +51,6 @@ export function createCellMetrics(metrics: Metrics): CellMetrics {
     leaseFailures: metrics.counter(
       "generator_cell_lease_write_failures_total",
       "Writes about Leases of cells that failed, by error",
-      ["error"],
-    ),
-    conditionFailures: metrics.counter(
-      "generator_cell_condition_failures_total",
-      "Writes of the conditions CellSilent and Unmatched that failed or were dropped, by error",
       ["error"],
     ),
     setSizes(sizes) {

@@ -44,8 +44,10 @@ export interface GeneratorMetrics {
   /** A source was looked at; `key` is that of its PodProtector, which has the namespace of the source. */
   reconciled(kind: SourceKind, key: ObjectKey, outcome: Outcome, durationMs: number): void;
   readonly actions: Counter;
-  /** Conditions that were not stored, by `error`. */
+  /** Conditions of sources that were not stored, by `error`. */
   readonly conditionFailures: Counter;
+  /** The conditions CellSilent and Unmatched that were not stored, by `error`. */
+  readonly cellConditionFailures: Counter;
   /** Reads and writes of the list of releases that failed, by `error`. */
   readonly releaseListFailures: Counter;
   /** To be called before each scrape. */
@@ -89,6 +91,11 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
     conditionFailures: metrics.counter(
       "generator_source_condition_failures_total",
       "Writes of the conditions Undrainable, Unprotected and Dangling that failed or were dropped, by error",
+      ["error"],
+    ),
+    cellConditionFailures: metrics.counter(
+      "generator_cell_condition_failures_total",
+      "Writes of the conditions CellSilent and Unmatched that failed or were dropped, by error",
       ["error"],
     ),
     releaseListFailures: metrics.counter(

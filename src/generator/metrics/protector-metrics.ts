@@ -5,7 +5,7 @@
  */
 import { protectorID } from "../../api/object-key.ts";
 import { conditionTypes } from "../../api/v1alpha1/conditions.ts";
-import { isInShadow } from "../../api/v1alpha1/shadow.ts";
+import { isInShadow } from "../../api/v1alpha1/names.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Gauge, type MetricLabels, type Metrics } from "../../util/metrics.ts";
 

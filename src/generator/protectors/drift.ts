@@ -1,10 +1,13 @@
-/** What differs between a PodProtector and what its source wants, as a merge patch (docs/generator.md#drift). */
+/**
+ * What differs between a PodProtector and what its source wants, as a merge patch (docs/generator.md#drift), and who
+ * has edited it, by `metadata.managedFields`. Pure.
+ */
 import { asObject, fieldsOf } from "../../api/json.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { compileSelector, formatSelector } from "../../label-index/index.ts";
-import { optionalPatch } from "../sources/optional-fields.ts";
-import { type WantedProtector } from "../sources/source-plan.ts";
+import { optionalPatch, type WantedProtector } from "../sources/source-plan.ts";
+import { type FieldWriter, laterWriter, ownershipsOf } from "../../api/field-writers.ts";
 
 /**
  * The merge patch that turns `actual` into what is wanted; undefined when nothing differs.
@@ -82,4 +85,22 @@ function isSameSelector(a: PodProtector["spec"]["selector"], b: PodProtector["sp
   const left = compileSelector(a);
   const right = compileSelector(b);
   return left.ok && right.ok && formatSelector(left.selector) === formatSelector(right.selector);
+}
+
+/** Roles and commands write under names that begin so, unless --core-kube-user-agent says otherwise. */
+const ownPrefix = "podseidon";
+
+/**
+ * The field manager that wrote one of these fields of the spec last; undefined = the generator itself, or unknown.
+ * Whoever made the object has set the annotation "generated", too, and is no editor: a generator under another name, or
+ * a tool that brought the object back from a backup. Never throws.
+ */
+export function readEditor(managedFields: unknown, fields: readonly string[]): string | undefined {
+  let last: FieldWriter | undefined;
+  const own = new Set<string>();
+  for (const { writer, spec, metadata } of ownershipsOf(managedFields)) {
+    if (`f:${annotations.generated}` in fieldsOf(metadata["f:annotations"])) own.add(writer.manager);
+    if (fields.some((field) => `f:${field}` in spec)) last = laterWriter(last, writer);
+  }
+  return last === undefined || last.manager.startsWith(ownPrefix) || own.has(last.manager) ? undefined : last.manager;
 }

@@ -12,24 +12,24 @@ import { objectKey } from "../../api/object-key.ts";
 import { annotations, finalizer } from "../../api/v1alpha1/names.ts";
 import { type ObjectMeta, type PodProtector, type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
-import { isKubeError, KubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
+import { isKubeError, type KubeClient, KubeError, resourcePath } from "../../kube/kube-client.ts";
 import { presentOrThrow, readProtectorLive } from "../../kube/pod-protectors.ts";
 import { podProtectors, readProtector, type StoredProtector } from "../../kube/resources.ts";
 import { readSource } from "../../sources/read-source.ts";
 import { type SourceKind, type SourceRecord, type SourceRef } from "../../sources/source.ts";
 import { type LogFields, type Logger } from "../../util/logger.ts";
 import { printable } from "../../util/printable.ts";
-import { driftFields, driftPatch } from "./drift.ts";
-import { newOptional } from "../sources/optional-fields.ts";
-import { type OnAction } from "../metrics/metrics.ts";
-import { readEditor } from "./protector-editor.ts";
+import { driftFields, driftPatch, readEditor } from "./drift.ts";
 import {
   inLogs,
   isGeneratedFor,
+  newOptional,
   protectorNameOf,
   protectorTypeMeta,
   type WantedProtector,
 } from "../sources/source-plan.ts";
+import { isGuarded } from "../sources/source-choice.ts";
+import { type OnAction } from "../metrics/metrics.ts";
 import { isFinished } from "./vanished-protectors.ts";
 
 export interface LifecycleOptions {
@@ -90,7 +90,7 @@ export class ProtectorLifecycle {
    * protector.
    */
   async guard(source: SourceRecord, hasProtector: boolean, signal: AbortSignal): Promise<boolean> {
-    if (source.finalizers.includes(finalizer)) return true;
+    if (isGuarded(source)) return true;
     if (source.isTerminating) return hasProtector;
     if (source.kind.isNeverWritten) return true;
     return await this.#patchSourceFinalizers(source, [...source.finalizers, finalizer], signal);
@@ -268,7 +268,7 @@ export class ProtectorLifecycle {
 
   /** Removes our finalizer from the source, if it has it, so that its deletion can complete. */
   async removeSourceFinalizer(source: SourceRecord, signal: AbortSignal): Promise<void> {
-    if (!source.finalizers.includes(finalizer)) return;
+    if (!isGuarded(source)) return;
     await this.#patchSourceFinalizers(
       source,
       source.finalizers.filter((one) => one !== finalizer),

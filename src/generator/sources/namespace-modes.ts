@@ -3,17 +3,22 @@
  * a label of the Namespace, else by --generator-default-mode (docs/generator.md#modes). What cannot be read changes
  * nothing: the last mode holds. Nobody is let go because an account lacks a right, or an object was not seen.
  */
-import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
-import { type FieldWriter } from "../../api/field-writers.ts";
-import { labels } from "../../api/v1alpha1/names.ts";
+import { healthCriteria, type HealthCriterion } from "../../accounting/count/health-criterion.ts";
+import { type FieldWriter, readLabelWriter } from "../../api/field-writers.ts";
+import { isInShadow, labels } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
-import { isInShadow } from "../../api/v1alpha1/shadow.ts";
-import { type GeneratorRules, type NamespaceMode } from "../../config/generator-rules.ts";
-import { systemNamespaces } from "../../config/system-namespaces.ts";
+import {
+  type GeneratorRules,
+  type NamespaceMode,
+  namespaceModes,
+  systemNamespaces,
+} from "../../config/generator-rules.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
-import { type Informer, type InformerEvent } from "../../kube/informer.ts";
+import { type Informer, type InformerEvent, type Stored } from "../../kube/informer.ts";
 import { type Logger } from "../../util/logger.ts";
-import { type LabelledNamespace } from "./namespace-labels.ts";
+import { fieldsOf, type Json } from "../../api/json.ts";
+import { objectKey } from "../../api/object-key.ts";
+import { parseResourceVersion } from "../../api/resource-version.ts";
 
 export interface NamespaceModesOptions {
   readonly config: Pick<GeneratorRules, "defaultMode">;
@@ -215,4 +220,57 @@ export class NamespaceModes {
 /** The mode that a PodProtector is in, by its annotation. */
 function modeOn({ metadata }: PodProtector): Exclude<NamespaceMode, "off"> {
   return isInShadow(metadata) ? "shadow" : "enforced";
+}
+
+/** A label: what it means, or that it cannot be read; undefined = it is absent. */
+type Label<T> = { readonly value: T } | "unreadable" | undefined;
+
+/** All that is kept of a Namespace. */
+export interface LabelledNamespace extends Stored {
+  readonly name: string;
+  readonly mode: Label<NamespaceMode>;
+  /** Of the label of the mode; undefined = unknown, or there is none. */
+  readonly modeWriter: FieldWriter | undefined;
+  readonly healthCriterion: Label<HealthCriterion>;
+  /** What is ignored, and why, for people. */
+  readonly problems: readonly string[];
+}
+
+/** Most namespaces have no problem, and share this. */
+const none: readonly never[] = [];
+
+/** Undefined for what is no Namespace. Never throws. */
+export function decodeNamespace(raw: unknown): LabelledNamespace | undefined {
+  const { name, uid, resourceVersion: version, labels: all, managedFields } = fieldsOf(fieldsOf(raw)["metadata"]);
+  const resourceVersion = parseResourceVersion(version);
+  if (typeof name !== "string" || typeof uid !== "string" || resourceVersion === undefined) return undefined;
+  const own = fieldsOf(all);
+  const mode = readLabel(own, labels.mode, namespaceModes);
+  const healthCriterion = readLabel(own, labels.healthCriterion, healthCriteria);
+  const ignored = [
+    ...(mode === "unreadable" ? [problemOf(own, labels.mode, namespaceModes)] : none),
+    ...(healthCriterion === "unreadable" ? [problemOf(own, labels.healthCriterion, healthCriteria)] : none),
+  ];
+  return {
+    key: objectKey(undefined, name),
+    uid,
+    resourceVersion,
+    name,
+    mode,
+    modeWriter: mode === undefined ? undefined : readLabelWriter(managedFields, labels.mode),
+    healthCriterion,
+    problems: ignored.length === 0 ? none : ignored,
+  };
+}
+
+function readLabel<T extends string>(own: Json, label: string, allowed: readonly T[]): Label<T> {
+  if (!Object.hasOwn(own, label)) return undefined;
+  const value = allowed.find((one) => one === own[label]);
+  return value === undefined ? "unreadable" : { value };
+}
+
+/** An API server accepts no label value above 63 characters. */
+function problemOf(own: Json, label: string, allowed: readonly string[]): string {
+  const value = JSON.stringify(String(own[label]).slice(0, 63));
+  return `Ignoring the label ${label}=${value}: it must be one of ${allowed.join(", ")}`;
 }

@@ -2,7 +2,7 @@
 import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { isKubeError, type KubeErrorKind } from "../../kube/kube-client.ts";
 import { type SourceRecord } from "../../sources/source.ts";
-import { messageOf } from "../../util/error-message.ts";
+import { messageOf } from "../../util/printable.ts";
 
 /** Somebody has to do something about these (a right, a quota, a policy, the CRD). Others go by themselves. */
 const lastingErrors: ReadonlySet<KubeErrorKind> = new Set(["forbidden", "invalid", "notFound"]);

@@ -5,17 +5,16 @@
  * - No time in the Lease is compared with a clock. A candidate measures on its own monotonic clock for how long the
  *   record has not changed.
  */
+import { hostname } from "node:os";
 import { assert } from "../../util/assert.ts";
 import { type Clock, later, longAgo, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
-import { type Rng } from "../../util/rng.ts";
-import type { ElectorConfig } from "../../config/config.ts";
-import { electionProblem } from "../../config/election-rule.ts";
+import { type Rng, randomHex } from "../../util/rng.ts";
+import { type ElectorConfig, electionProblem } from "../../config/election.ts";
 import { isKubeError, type KubeError, resourcePath, type KubeClient } from "../kube-client.ts";
 import { wayToFail } from "../kube-errors.ts";
 import { leases } from "../resources.ts";
-import { createElectorMetrics, type ElectorMetrics } from "./elector-metrics.ts";
 import {
   decodeLease,
   encodeLease,
@@ -290,4 +289,37 @@ export class Elector {
       await this.#write(released(this.clock.epochMicros(), lease.record), endAtMs);
     }
   }
+}
+
+/**
+ * The name under which a process holds a Lease. `<hostname>_<32 hexadecimal digits>`: shows people the pod, and differs
+ * between two processes on one host.
+ */
+export function createIdentity(rng: Rng): string {
+  return `${hostname()}_${randomHex(rng, 32)}`;
+}
+
+/** Metrics of an elector, with upstream's names (docs/compatibility.md#metrics). */
+interface ElectorMetrics {
+  event(event: "acquired" | "lost"): void;
+}
+
+/** `leadingSeconds` is read before each scrape: seconds since the Lease was acquired, 0 while another leads. */
+function createElectorMetrics(
+  metrics: Metrics,
+  labels: { readonly cluster_class: string; readonly elector_name: string; readonly identity: string },
+  leadingSeconds: () => number,
+): ElectorMetrics {
+  const names = ["cluster_class", "elector_name", "identity"];
+  const events = metrics.counter("leader_event", "Changes of leadership, by event: acquired or lost", [
+    ...names,
+    "event",
+  ]);
+  const heartbeat = metrics.gauge(
+    "leader_heartbeat",
+    "Seconds since leadership was acquired; 0 while another process leads",
+    names,
+  );
+  metrics.onScrape(() => heartbeat.set(labels, leadingSeconds()));
+  return { event: (event) => events.inc({ ...labels, event }) };
 }

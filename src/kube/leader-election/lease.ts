@@ -1,4 +1,6 @@
 /** The Lease object as the elector sees it (coordination.k8s.io/v1, as client-go's LeaseLock writes it). */
+import { asObject, fieldsOf } from "../../api/json.ts";
+import { type Unchecked, type V1Lease, type V1LeaseSpec } from "../../api/models.ts";
 import { formatMicroTime } from "../../api/micro-time.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { KubeError } from "../kube-client.ts";
@@ -19,24 +21,20 @@ export interface LeaseRecord {
 /** A Lease as read: the record, and the whole object so that a write keeps what other programs put there. */
 export interface ObservedLease {
   readonly record: LeaseRecord;
-  readonly raw: RawLease;
-}
-
-interface RawLease {
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  readonly spec?: Readonly<Record<string, unknown>> | null;
+  readonly raw: Unchecked<V1Lease>;
 }
 
 /** Throws KubeError "malformed" when `value` is no object. Missing fields count as empty, as in Go. */
 export function decodeLease(value: unknown): ObservedLease {
   if (typeof value !== "object" || value === null) throw new KubeError("malformed", "the Lease is not an object");
-  const raw = value as RawLease;
-  const text = (name: string): string | undefined => {
-    const field = raw.spec?.[name];
+  const raw: Unchecked<V1Lease> = value;
+  const spec = fieldsOf<V1LeaseSpec>(raw.spec);
+  const text = (name: keyof V1LeaseSpec): string | undefined => {
+    const field = spec[name];
     return typeof field === "string" ? field : undefined;
   };
-  const number = (name: string): number => {
-    const field = raw.spec?.[name];
+  const number = (name: keyof V1LeaseSpec): number => {
+    const field = spec[name];
     return typeof field === "number" ? field : 0;
   };
   return {
@@ -56,12 +54,12 @@ export function encodeLease(
   at: { readonly namespace: string; readonly name: string },
   record: LeaseRecord,
   previous: ObservedLease | undefined,
-): unknown {
+): Unchecked<V1Lease> {
   return {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
     metadata: previous?.raw.metadata ?? { namespace: at.namespace, name: at.name },
-    spec: { ...previous?.raw.spec, ...record },
+    spec: { ...asObject(previous?.raw.spec), ...record } satisfies Unchecked<V1LeaseSpec>,
   };
 }
 

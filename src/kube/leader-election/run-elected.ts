@@ -3,7 +3,7 @@ import { later, sleep } from "../../util/clock.ts";
 import { linkedAbort } from "../../util/linked-abort.ts";
 import { Outage } from "../../util/outage.ts";
 import { uniform } from "../../util/rng.ts";
-import { retryJitterFactor } from "../../config/election-rule.ts";
+import { retryJitterFactor } from "../../config/election.ts";
 import { type Elector } from "./elector.ts";
 
 /**

@@ -1,4 +1,5 @@
 /** ObjectMeta, ListMeta and Time of k8s.io/apimachinery/pkg/apis/meta/v1. */
+import { type Decoded, type V1ObjectMeta, type V1OwnerReference } from "../../api/models.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type MessageReader } from "./message-reader.ts";
 
@@ -6,79 +7,32 @@ export const initialEventsEndAnnotation = "k8s.io/initial-events-end";
 /** Others may hold kilobytes, and are never read here. */
 const wantedAnnotations: ReadonlySet<string> = new Set([initialEventsEndAnnotation, annotations.updateTriggerTime]);
 
-interface ObjectMeta {
-  name?: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  creationTimestamp?: Date | undefined;
-  deletionTimestamp?: Date | undefined;
-  deletionGracePeriodSeconds?: number;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  /** Only the one that is the controller. */
-  ownerReferences?: OwnerReference[];
-  managedFields?: ManagedFieldsEntry[];
-}
-
-interface OwnerReference {
-  kind?: string;
-  controller?: boolean;
-}
-
-interface ManagedFieldsEntry {
-  time?: Date | undefined;
-}
-
+/** Its model has another name for `continue`. */
 interface ListMeta {
   resourceVersion?: string;
   continue?: string;
 }
 
 /** The field that `reader` is at, an ObjectMeta. */
-export function readObjectMeta(reader: MessageReader): ObjectMeta {
-  const meta: ObjectMeta = {};
+export function readObjectMeta(reader: MessageReader): Decoded<V1ObjectMeta> {
+  const meta: Decoded<V1ObjectMeta> = {};
   const outer = reader.enter();
   while (reader.next()) {
-    switch (reader.field) {
-      case 1:
-        meta.name = reader.text();
-        break;
-      case 3:
-        meta.namespace = reader.text();
-        break;
-      case 5:
-        meta.uid = reader.text();
-        break;
-      case 6:
-        meta.resourceVersion = reader.text();
-        break;
-      case 8:
-        meta.creationTimestamp = readTime(reader);
-        break;
-      case 9:
-        meta.deletionTimestamp = readTime(reader);
-        break;
-      case 10:
-        meta.deletionGracePeriodSeconds = reader.integer();
-        break;
-      case 11:
-        readMapEntry(reader, (meta.labels ??= {}));
-        break;
-      case 12:
-        readMapEntry(reader, (meta.annotations ??= {}), wantedAnnotations);
-        break;
-      case 13: {
-        const owner = readOwnerReference(reader);
-        if (owner.controller === true) meta.ownerReferences = [owner];
-        break;
-      }
-      case 17:
-        (meta.managedFields ??= []).push(readManagedFieldsEntry(reader));
-        break;
-      default:
-        reader.skip();
-    }
+    if (reader.field === 1) meta.name = reader.text();
+    else if (reader.field === 3) meta.namespace = reader.text();
+    else if (reader.field === 5) meta.uid = reader.text();
+    else if (reader.field === 6) meta.resourceVersion = reader.text();
+    else if (reader.field === 8) meta.creationTimestamp = readTime(reader);
+    else if (reader.field === 9) meta.deletionTimestamp = readTime(reader);
+    else if (reader.field === 10) meta.deletionGracePeriodSeconds = reader.integer();
+    else if (reader.field === 11) readMapEntry(reader, (meta.labels ??= {}));
+    else if (reader.field === 12) readMapEntry(reader, (meta.annotations ??= {}), wantedAnnotations);
+    else if (reader.field === 13) {
+      // Only the one that is the controller.
+      const owner = readOwnerReference(reader);
+      if (owner.controller === true) meta.ownerReferences = [owner];
+    } else if (reader.field === 17) (meta.managedFields ??= []).push(readManagedFieldsEntry(reader));
+    else reader.skip();
   }
   reader.leave(outer);
   return meta;
@@ -96,8 +50,8 @@ export function readListMeta(reader: MessageReader): ListMeta {
   return meta;
 }
 
-function readOwnerReference(reader: MessageReader): OwnerReference {
-  const owner: OwnerReference = {};
+function readOwnerReference(reader: MessageReader): Decoded<V1OwnerReference> {
+  const owner: Decoded<V1OwnerReference> = {};
   const outer = reader.enter();
   while (reader.next()) {
     if (reader.field === 1) owner.kind = reader.text();
@@ -108,8 +62,8 @@ function readOwnerReference(reader: MessageReader): OwnerReference {
   return owner;
 }
 
-function readManagedFieldsEntry(reader: MessageReader): ManagedFieldsEntry {
-  const entry: ManagedFieldsEntry = {};
+function readManagedFieldsEntry(reader: MessageReader): { time?: Date | undefined } {
+  const entry: { time?: Date | undefined } = {};
   const outer = reader.enter();
   while (reader.next()) {
     if (reader.field === 4) entry.time = readTime(reader);

@@ -2,29 +2,13 @@
  * Pod and PodList of k8s.io/api/core/v1: what src/api/pod.ts reads of them. A pod's spec, which is most of it, is
  * passed over.
  */
+import { type Decoded, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../api/models.ts";
 import { readListMeta, readObjectMeta, readTime } from "./meta.ts";
 import { type MessageReader } from "./message-reader.ts";
 
-interface Pod {
-  metadata: ReturnType<typeof readObjectMeta>;
-  status?: PodStatus;
-}
-
-interface PodStatus {
-  phase?: string;
-  conditions?: PodCondition[];
-}
-
-interface PodCondition {
-  type?: string;
-  status?: string;
-  lastProbeTime?: Date | undefined;
-  lastTransitionTime?: Date | undefined;
-}
-
 interface PodList {
   metadata: ReturnType<typeof readListMeta>;
-  items: Pod[];
+  items: Decoded<V1Pod>[];
 }
 
 export function readPodList(reader: MessageReader): PodList {
@@ -38,8 +22,8 @@ export function readPodList(reader: MessageReader): PodList {
 }
 
 /** A whole input that is a Pod. */
-export function readPod(reader: MessageReader): Pod {
-  const pod: Pod = { metadata: {} };
+export function readPod(reader: MessageReader): Decoded<V1Pod> {
+  const pod: Decoded<V1Pod> = { metadata: {} };
   while (reader.next()) {
     if (reader.field === 1) pod.metadata = readObjectMeta(reader);
     else if (reader.field === 3) pod.status = readStatus(reader);
@@ -48,15 +32,15 @@ export function readPod(reader: MessageReader): Pod {
   return pod;
 }
 
-function readItem(reader: MessageReader): Pod {
+function readItem(reader: MessageReader): Decoded<V1Pod> {
   const outer = reader.enter();
   const pod = readPod(reader);
   reader.leave(outer);
   return pod;
 }
 
-function readStatus(reader: MessageReader): PodStatus {
-  const status: PodStatus = {};
+function readStatus(reader: MessageReader): Decoded<V1PodStatus> {
+  const status: Decoded<V1PodStatus> = {};
   const outer = reader.enter();
   while (reader.next()) {
     if (reader.field === 1) status.phase = reader.text();
@@ -67,8 +51,8 @@ function readStatus(reader: MessageReader): PodStatus {
   return status;
 }
 
-function readCondition(reader: MessageReader): PodCondition {
-  const condition: PodCondition = {};
+function readCondition(reader: MessageReader): Decoded<V1PodCondition> {
+  const condition: Decoded<V1PodCondition> = {};
   const outer = reader.enter();
   while (reader.next()) {
     if (reader.field === 1) condition.type = reader.text();

@@ -1,6 +1,7 @@
 /**
  * One request and its whole answer, straight from undici's parser. undici's own `request` would put a stream in
- * between, which costs a third of the client's time for answers that fit into one packet (test/bench/transport.ts).
+ * between, which costs a third of the client's time for answers that fit into one packet
+ * (test/bench/transport/transport.ts).
  */
 import { type IncomingHttpHeaders } from "node:http";
 import { type Dispatcher } from "undici";

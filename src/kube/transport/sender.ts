@@ -2,22 +2,20 @@
  * Sends one request and returns its 2xx answer: rate limit, credentials with one refresh when they do not fit the
  * server, JSON where protobuf is refused, classification of failures.
  */
-import { type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { type Clock, type EpochMicros } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { isKubeError, KubeError, type KubeRequest } from "../kube-client.ts";
 import { mediaType } from "../protobuf/index.ts";
-import { type Answer, errorOfAnswer } from "./answer.ts";
-import { readBytes } from "./body.ts";
+import { type Answer, errorOfAnswer, readBytes } from "./answer.ts";
 import { type ClientMetrics } from "./client-metrics.ts";
-import type { ClusterConfig } from "../../config/clusters.ts";
+import { type ClusterConfig } from "../../config/clusters.ts";
 import { type Connections, type CreateDispatchers, createConnections } from "./connections.ts";
 import { type CredentialSource, type Credentials, type HeaderValues } from "./credentials.ts";
 import { type Deadline } from "./deadline.ts";
 import { errorBodyBytesMax, exchange } from "./exchange.ts";
 import { isDistrust, networkError } from "../kube-errors.ts";
 import { createTokenBucket } from "../token-bucket.ts";
-import { readWarnings } from "./warnings.ts";
 
 /** A whole answer, or the header of one whose body is still to be read from `stream`. */
 interface Reply extends Answer {
@@ -206,4 +204,21 @@ function headersOf(
     "user-agent": userAgent,
     ...(request.body !== undefined && { "content-type": request.contentType ?? jsonType }),
   };
+}
+
+/**
+ * Reads the Warning header, in which an API server passes on what admission webhooks warn of. As RFC 7234 writes it:
+ * code, agent, text in quotes, and perhaps a date. Proxies join several by commas.
+ */
+const warningValue = /(\d{3}) [^\s",]+ "((?:[^"\\]|\\.)*)"/g;
+
+/** The texts of the header's values with the code 299, the only one that Kubernetes gives; others are left out. */
+export function readWarnings(header: unknown): readonly string[] {
+  if (header === undefined) return [];
+  const values: readonly unknown[] = Array.isArray(header) ? header : [header];
+  return values.flatMap((value) =>
+    [...String(value).matchAll(warningValue)]
+      .filter(([, code]) => code === "299")
+      .map(([, , text = ""]) => text.replaceAll(/\\(.)/g, "$1")),
+  );
 }

@@ -10,11 +10,19 @@ import { type Rng, uniform } from "../../util/rng.ts";
 import { type Decode, type Informer, type InformerHandler, type Stored } from "../informer.ts";
 import { asKubeError, KubeError, resourcePath, type KubeClient } from "../kube-client.ts";
 import { wayToFail } from "../kube-errors.ts";
-import { type Backoff, type Burden, createBackoff } from "./backoff.ts";
+import {
+  type Backoff,
+  type Burden,
+  createBackoff,
+  firstState,
+  listBy,
+  nextStep,
+  type Ending,
+  type State,
+} from "./state.ts";
 import { Cache } from "./cache.ts";
 import { listAll, listBarrier, type ListScope } from "./list-pages.ts";
 import { createInformerMetrics, type InformerMetrics } from "./informer-metrics.ts";
-import { firstState, listBy, nextStep, type Ending, type State } from "./state.ts";
 import { readFrames } from "./watch-stream.ts";
 
 export interface InformerOptions<T extends Stored> extends ListScope {

@@ -7,27 +7,34 @@ import { type PodRecord } from "../../api/pod.ts";
 import {
   Aggregator,
   type AggregatorMetrics,
+  CellClaim,
+  CellLeaseWriter,
   type Coverage,
   createAggregatorMetrics,
-  type Heartbeat,
-  type ProtectorWatch,
-  type Tenure,
+  createHeartbeatMetrics,
+  Heartbeat,
+  ProtectorWatch,
+  Tenure,
 } from "../../aggregator/index.ts";
 import { oldestAges } from "../../accounting/history/oldest-open.ts";
 import { fullestOf } from "../../accounting/history/record.ts";
 import { type SyncTime } from "../../accounting/settle/sync-time.ts";
+import { silenceTimes } from "../../accounting/silence/silence-times.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { listBarrier } from "../../kube/watch/index.ts";
-import { pods as podResource, type StoredProtector } from "../../kube/resources.ts";
+import { podProtectors, pods as podResource, type StoredProtector } from "../../kube/resources.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type CellAlarms } from "./cell-alarms.ts";
-import { type ConnectedCore, coreMetrics, coreSuffix } from "../cores.ts";
-import { createHeartbeat } from "./heartbeat.ts";
+import { type ConnectedCore, coreMetrics, coreSuffix, type Runtime } from "../runtime.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "../informers.ts";
-import { type Runtime } from "../runtime.ts";
-import { type SharedWork } from "../shared-work.ts";
+import { type SharedWork } from "../leadership.ts";
+
+/** A deposed leader stops within the duration of the Lease, and the last request that it has sent ends soon after. */
+const leasesPerOverlap = 2;
+/** A beat is of no use when the next one is overdue. */
+const beatsPerTimeout = 2;
 
 export interface CoreCountingParts {
   readonly core: ConnectedCore;
@@ -81,12 +88,7 @@ export class CoreCounting {
         metrics: aggregatorMetrics,
       },
     );
-    const { heartbeat, protectorWatch, tenure } = createHeartbeat(runtime, {
-      ...parts,
-      client: parts.heartbeatClient,
-      aggregator: this.#aggregator,
-      protectors: this.#protectors,
-    });
+    const { heartbeat, protectorWatch, tenure } = createHeartbeat(runtime, parts, this.#aggregator, this.#protectors);
     this.#heartbeat = heartbeat;
     this.#protectorWatch = protectorWatch;
     this.#tenure = tenure;
@@ -142,7 +144,7 @@ export class CoreCounting {
   async lead(leadership: AbortSignal): Promise<void> {
     await Promise.race([this.#synced, aborted(leadership)]);
     await this.#tenure.run(leadership, async (term, takesOver) => {
-      this.#protectorWatch.start(term);
+      this.#protectorWatch.barriers.start(term);
       await Promise.all([
         this.#aggregator.lead(term, takesOver),
         this.#aggregator.selfCheck.run(term),
@@ -162,6 +164,67 @@ export class CoreCounting {
     to.snapshotAge.set({}, pods.stalenessMs() / 1000);
     if (this.hasSynced) to.unmatchedProtectors.set({}, Iterator.from(this.#aggregator.unmatched()).toArray().length);
   }
+}
+
+/**
+ * The heartbeat of the cell in this core, and the watch of PodProtectors that it vouches for. Call before the informer
+ * of these runs.
+ */
+function createHeartbeat(
+  runtime: Runtime,
+  parts: CoreCountingParts,
+  aggregator: Aggregator,
+  protectors: Informer<StoredProtector>,
+): { readonly heartbeat: Heartbeat; readonly protectorWatch: ProtectorWatch; readonly tenure: Tenure } {
+  const { config, clock, rng, productVersion } = runtime;
+  const { heartbeatClient: client, worker, identity, alarms, logger } = parts;
+  const { name: core, namespace } = parts.core;
+  const { leaseNamespace, silentAfterMs } = config.cells;
+  const { cellID, elector } = config.aggregator;
+  const { gate } = alarms;
+  const times = silenceTimes(silentAfterMs);
+  const metrics = createHeartbeatMetrics(coreMetrics(runtime, core));
+  const protectorWatch = new ProtectorWatch({
+    protectors,
+    listBarrier: (signal) => listBarrier(client, podProtectors, namespace, { signal }),
+    clock,
+    logger: logger.with({ core }),
+    historyResets: metrics.coreResets,
+  });
+  const writer = new CellLeaseWriter({
+    client,
+    namespace: leaseNamespace,
+    cellID,
+    identity,
+    productVersion,
+    silentAfterMs,
+    timeoutMs: beatsPerTimeout * times.beatMs,
+    clock,
+  });
+  const shared = { core, times, writer, clock, logger, metrics };
+  const tenure = new Tenure({
+    ...shared,
+    cellID,
+    namespace: leaseNamespace,
+    worker,
+    claim: new CellClaim({
+      identity,
+      times,
+      overlapMs: elector.enable ? leasesPerOverlap * elector.leaseDurationMs : undefined,
+    }),
+    events: alarms.eventsOf(core),
+  });
+  const heartbeat = new Heartbeat({
+    ...shared,
+    tenure,
+    pods: aggregator.podWatch,
+    protectors: protectorWatch.barriers,
+    backlog: aggregator.backlog,
+    gate,
+    rng,
+  });
+  runtime.metrics.onScrape(() => metrics.setAge(core, heartbeat.ageMs()));
+  return { heartbeat, protectorWatch, tenure };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

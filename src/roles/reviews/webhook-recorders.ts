@@ -2,8 +2,7 @@
 import { type Config } from "../../config/index.ts";
 import { createEventRecorder, type EventRecorder } from "../../kube/event-recorder.ts";
 import { type Logger } from "../../util/logger.ts";
-import { type ConnectedCore } from "../cores.ts";
-import { type Runtime } from "../runtime.ts";
+import { type ConnectedCore, type Runtime } from "../runtime.ts";
 
 interface WebhookRecorders {
   /** For PodProtectors, and what else the webhook tells. */

@@ -115,6 +115,11 @@ export function inShadow(decision: Allowed, shadowed: Refused): Allowed {
   };
 }
 
+/** With --webhook-dry-run all PodProtectors are in shadow: what the answer would have been without the flag. */
+export function unshadowed(decision: Decision): Decision {
+  return decision.kind === "allowed" ? (decision.shadowed ?? decision) : decision;
+}
+
 /** A refusal that clients such as `kubectl drain` repeat by themselves. */
 export function refusedForNow(
   status: RequestStatus,

@@ -7,7 +7,7 @@
  * are, and who came first goes first (the turn, retry-batch/types.ts). A held review is admitted like any other: by a
  * record that is written before its deadline, so that quota is never taken for a caller that has given up.
  */
-import { deepFallDelayMs } from "../../api/v1alpha1/deep-fall.ts";
+import { deepFallDelayMs } from "../../api/v1alpha1/names.ts";
 import { assert } from "../../util/assert.ts";
 import { type Clock, later, type MonotonicMs } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";

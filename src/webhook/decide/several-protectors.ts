@@ -4,7 +4,8 @@
  * When a later one refuses after all (another replica was faster), the earlier records stay: another review may rely on
  * them already; they settle like every record that was not used.
  *
- * Those in shadow come after all others: they are judged and recorded by the same write, and refuse nothing.
+ * Whether a PodProtector blocks is a property of its opinion. One in shadow (with --webhook-dry-run all are) is judged
+ * and recorded like the others, and what it would have refused is told beside an answer that it does not change.
  */
 import { hasFloor } from "../../accounting/reserve/disruption.ts";
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
@@ -18,14 +19,21 @@ import { type Protector } from "../protector/protector.ts";
 import { isCounted, isProtected, needUnder } from "../protector/protector-view.ts";
 import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
-import { type Tombstone } from "../protector/tombstone.ts";
+import { type Tombstone } from "../protector/departure.ts";
 import { allowed, type Allowed, type Audit, type Decision, inShadow, type Refused } from "./decision.ts";
 import { floorOwnerOf } from "./refusals/floor-owner.ts";
 import { holdReasonOf } from "./hold-rule.ts";
-import { coreUnavailable, notInTime, queueFull, vanished } from "./refusals/record-refusal.ts";
+import {
+  coreUnavailable,
+  type LeftOutLabel,
+  leftOutLabels,
+  notInTime,
+  queueFull,
+  recordFailure,
+  vanished,
+} from "./refusals/record-refusal.ts";
 import { joined, refusalOf, type RefusingProtector, type RefusingVerdict } from "./refusals/refusal.ts";
-import { type LeftOutLabel, leftOutLabels, recordFailure } from "./refusals/record-failure.ts";
-import { messageOf } from "../../util/error-message.ts";
+import { messageOf } from "../../util/printable.ts";
 
 /** Who asks, and how long that one waits. */
 export interface Caller extends Patience {
@@ -33,7 +41,7 @@ export interface Caller extends Patience {
   readonly user: string;
   /** Its address, where no client certificate tells who it is. */
   readonly unidentifiedPeer?: string | undefined;
-  /** What it is told is not what it gets: the annotation force-delete lets it pass. */
+  /** Allowed whatever is answered, by the annotation force-delete. */
   readonly isForced?: boolean;
 }
 
@@ -45,8 +53,8 @@ export interface SeveralProtectorsOptions {
   readonly metrics: WebhookMetrics;
 }
 
-/** What one PodProtector says on its newest known state, without a write. */
-type Opinion = { readonly protector: Protector } & (
+/** What one PodProtector says on its newest known state, without a write. `blocks`: what it refuses is refused. */
+type Opinion = { readonly protector: Protector; readonly blocks: boolean } & (
   | { readonly says: "admit"; readonly need: "nothing" }
   | { readonly says: "refuse"; readonly need: "quota"; readonly verdict: RefusingVerdict }
   /** Only a write tells: the admission needs a record, or the state may be old or wrong. */
@@ -76,11 +84,9 @@ export class SeveralProtectors {
   /** Judges without writing. */
   evaluate(protectors: readonly Protector[], deletion: Deletion, caller: Caller): Decision {
     const startMs = this.#options.clock.monotonicMs();
-    const opinions = opinionsOf(protectors, deletion, "judge");
+    const opinions = this.#opinions(protectors, deletion, "judge");
     for (const { says } of opinions) this.#handled(deletion, caller, startMs, says === "refuse");
-    const { shadow, others } = this.#sorted(opinions);
-    const shadowed = refusalBy(shadow, deletion);
-    return refusalBy(others, deletion) ?? (shadowed ? inShadow(admitted(opinions), shadowed) : admitted(opinions));
+    return refusalBy(opinions, deletion, true) ?? admitted(opinions, refusalBy(opinions, deletion, false));
   }
 
   /**
@@ -88,17 +94,22 @@ export class SeveralProtectors {
    * moment; none = judging it would tell more. Nobody waits for one in shadow.
    */
   awaited(protectors: readonly Protector[], deletion: Deletion): readonly Protector[] {
-    const asked = protectors.filter((protector) => isInForce(protector, deletion) && !this.#isInShadow(protector));
+    const asked = protectors.filter((protector) => isInForce(protector, deletion) && this.#blocks(protector));
     // One in doubt is asked only when no other refuses: what it would say without being read decides nothing.
-    const certain = refusalsOf(asked, deletion, "ask");
-    const refusing = certain.length > 0 ? certain : refusalsOf(asked, deletion, "judge");
+    const certain = this.#opinions(asked, deletion, "ask").filter(isRefusal);
+    const refusing = certain.length > 0 ? certain : this.#opinions(asked, deletion, "judge").filter(isRefusal);
     const reason = holdReasonOf(refusing.map(refusingBy), deletion);
     return reason === undefined ? [] : refusing.map(({ protector }) => protector);
   }
 
-  /** Whether none of them refuses anything. */
-  areInShadow(protectors: readonly Protector[]): boolean {
-    return protectors.every((protector) => this.#isInShadow(protector));
+  /** Whether what any of them refuses is refused. */
+  block(protectors: readonly Protector[]): boolean {
+    return protectors.some((protector) => this.#blocks(protector));
+  }
+
+  /** False for those in shadow. */
+  #blocks({ isShadow }: Protector): boolean {
+    return !isShadow && !this.#options.dryRun;
   }
 
   /** Judges and records; admitted only when each record that the rules demand was written. */
@@ -114,70 +125,52 @@ export class SeveralProtectors {
 
   async #reserveHeld(protectors: readonly Protector[], deletion: Deletion, caller: Caller): Promise<Decision> {
     const startMs = this.#options.clock.monotonicMs();
-    const all = opinionsOf(protectors, deletion, "ask").map(reconsidered);
-    const { shadow, others: opinions } = this.#sorted(all);
-    const refusal = refusalBy(opinions, deletion);
-    if (refusal !== undefined) {
-      for (const { says } of opinions) this.#handled(deletion, caller, startMs, says === "refuse");
-      return refusal;
-    }
-    for (const opinion of opinions) {
-      const decision = opinion.says === "ask" ? await this.#ask(opinion.protector, deletion, caller) : undefined;
-      this.#handled(deletion, caller, startMs, decision?.kind === "refused");
+    const opinions = this.#opinions(protectors, deletion, "ask").map(reconsidered);
+    const refusal = refusalBy(opinions, deletion, true);
+    const blocking = opinions.filter(({ blocks }) => blocks);
+    for (const opinion of blocking) {
+      const isAsked = refusal === undefined && opinion.says === "ask";
+      const decision = isAsked ? await this.#write(opinion, deletion, caller) : undefined;
+      this.#handled(deletion, caller, startMs, opinion.says === "refuse" || decision?.kind === "refused");
       if (decision !== undefined) return decision;
     }
-    const protectorsThat = (word: Opinion["says"]): readonly Protector[] =>
-      opinions.filter(({ says }) => says === word).map(({ protector }) => protector);
-    const offered = protectorsThat("offer").map((protector) => this.#offer(protector, deletion, caller));
-    const shadowed = this.#shadowed(shadow, deletion, caller, startMs);
-    await this.record(protectorsThat("note"), deletion, caller);
-    const raised = (await Promise.all(offered)).find((decision) => decision !== undefined);
-    const wouldBe = joined(await shadowed);
-    return raised ?? (wouldBe === undefined ? admitted(all) : inShadow(admitted(all), wouldBe));
+    if (refusal !== undefined) return refusal;
+    // Nothing that these say keeps another from being written, so all at once.
+    const left = opinions.filter(({ blocks, says }) => !blocks || says === "offer" || says === "note");
+    const answers = await Promise.all(
+      left.map(async (opinion) => {
+        const answer = await this.#write(opinion, deletion, caller);
+        if (!opinion.blocks) this.#handled(deletion, caller, startMs, answer?.kind === "refused");
+        return { blocks: opinion.blocks, answer };
+      }),
+    );
+    // An error is none of the PodProtector's in shadow; webhook_record_failure counts it.
+    const shadowed = answers.flatMap(({ blocks, answer }) => (!blocks && answer?.kind === "refused" ? [answer] : []));
+    const raised = answers.find(({ blocks, answer }) => blocks && answer !== undefined);
+    return raised?.answer ?? admitted(opinions, joined(shadowed));
   }
 
-  #isInShadow({ isShadow }: Protector): boolean {
-    return isShadow || this.#options.dryRun;
-  }
-
-  #sorted(opinions: readonly Opinion[]): Record<"shadow" | "others", readonly Opinion[]> {
-    const shadow = opinions.filter(({ protector }) => this.#isInShadow(protector));
-    return { shadow, others: shadow.length === 0 ? opinions : opinions.filter((one) => !shadow.includes(one)) };
-  }
-
-  /** Records what those in shadow allow in any case, all at once; what each of them would have refused. */
-  async #shadowed(
-    opinions: readonly Opinion[],
-    deletion: Deletion,
-    caller: Caller,
-    startMs: number,
-  ): Promise<readonly Refused[]> {
-    const answers = opinions.map(async (opinion) => {
-      const answer = await this.#answerInShadow(opinion, deletion, caller);
-      this.#handled(deletion, caller, startMs, answer?.kind === "refused");
-      // An error is none of the PodProtector's; webhook_record_failure counts it.
-      return answer?.kind === "refused" ? [answer] : [];
-    });
-    return (await Promise.all(answers)).flat();
-  }
-
-  async #answerInShadow(opinion: Opinion, deletion: Deletion, caller: Caller): Promise<Decision | undefined> {
+  /** Does what its opinion asks for. Undefined = it admits. */
+  async #write(opinion: Opinion, deletion: Deletion, caller: Caller): Promise<Decision | undefined> {
     const { metrics, reservations } = this.#options;
-    const { protector } = opinion;
-    if (opinion.says === "admit") return undefined;
-    if (opinion.says === "note") {
+    const { protector, says, blocks } = opinion;
+    if (says === "admit") return undefined;
+    if (says === "note") {
       await this.record([protector], deletion, caller);
       return undefined;
     }
-    if (protector.tombstone !== undefined || protector.unusable !== undefined) {
+    if (!blocks && (protector.tombstone !== undefined || protector.unusable !== undefined)) {
       metrics.recordFailed(protector.tombstone === undefined ? "Unusable" : "Vanished");
-      return refusalBy([opinion], deletion);
+      return refusalBy([opinion], deletion, false);
     }
-    const outcome = await reservations.reserve(protector, { ...deletion, isShadow: true }, caller);
+    const asked = blocks ? deletion : { ...deletion, isShadow: true };
+    const outcome = await reservations.reserve(protector, asked, caller);
+    const answer = this.#answerOf(protector, outcome, deletion);
+    if (blocks && (says === "ask" || isByState(outcome, answer))) return answer;
     const failure = recordFailure(outcome);
     if (failure !== undefined) metrics.recordFailed(failure);
-    const answer = this.#answerOf(protector, outcome, deletion);
-    return answer?.kind === "refused" ? { ...answer, isRepeated: wasRecordedBefore(outcome) } : answer;
+    if (blocks || answer?.kind !== "refused") return undefined;
+    return { ...answer, isRepeated: wasRecordedBefore(outcome) };
   }
 
   /**
@@ -197,20 +190,8 @@ export class SeveralProtectors {
     );
   }
 
-  /**
-   * Records a deletion that a PodProtector without a floor admits, if possible. Undefined, unless a newer state than
-   * the known one has a floor, or is invalid.
-   */
-  async #offer(protector: Protector, deletion: Deletion, caller: Caller): Promise<Decision | undefined> {
-    const { metrics, reservations } = this.#options;
-    const outcome = await reservations.reserve(protector, deletion, caller);
-    if (outcome.kind === "done" && (outcome.result.kind === "judged" || outcome.result.kind === "unusable")) {
-      const refusal = afterReservation(protector, outcome.result, deletion);
-      if (refusal !== undefined) return refusal;
-    }
-    const failure = recordFailure(outcome);
-    if (failure !== undefined) metrics.recordFailed(failure);
-    return undefined;
+  #opinions(protectors: readonly Protector[], deletion: Deletion, doubts: Doubts): readonly Opinion[] {
+    return protectors.map((protector) => opinionOf(protector, this.#blocks(protector), deletion, doubts));
   }
 
   #handled(
@@ -227,11 +208,6 @@ export class SeveralProtectors {
       isRejected: isRejected && !isForced,
       durationMs: this.#options.clock.monotonicMs() - startMs,
     });
-  }
-
-  /** Undefined = this one admits. */
-  async #ask(protector: Protector, deletion: Deletion, caller: Caller): Promise<Decision | undefined> {
-    return this.#answerOf(protector, await this.#options.reservations.reserve(protector, deletion, caller), deletion);
   }
 
   /** Undefined = this one admits. */
@@ -256,40 +232,34 @@ export class SeveralProtectors {
   }
 }
 
-function opinionsOf(protectors: readonly Protector[], deletion: Deletion, doubts: Doubts): readonly Opinion[] {
-  return protectors.map((protector) => opinionOf(protector, deletion, doubts));
-}
-
-function refusalsOf(...asked: Parameters<typeof opinionsOf>): readonly Refusal[] {
-  return opinionsOf(...asked).filter(isRefusal);
-}
-
-function opinionOf(protector: Protector, deletion: Deletion, doubts: Doubts): Opinion {
+function opinionOf(protector: Protector, blocks: boolean, deletion: Deletion, doubts: Doubts): Opinion {
   const { view, unusable, tombstone } = protector;
-  if (tombstone !== undefined) return opinionOfTombstone(protector, tombstone, deletion);
+  if (tombstone !== undefined) return opinionOfTombstone(protector, blocks, tombstone, deletion);
   const isNoted = deletion.isForced || (view !== undefined && !isProtected(view, deletion.pod.labels));
   if (unusable !== undefined) {
-    if (isNoted) return { protector, says: "note", need: "quota" };
-    return { protector, says: "refuse", need: "quota", verdict: { kind: "unusable", reason: unusable.reason } };
+    if (isNoted) return { protector, blocks, says: "note", need: "quota" };
+    return { protector, blocks, says: "refuse", need: "quota", verdict: { kind: "unusable", reason: unusable.reason } };
   }
   const verdict = verdictOn(protector, deletion);
   const need = verdict.kind === "admitted" ? verdict.need : "quota";
-  if (isNoted) return { protector, says: "note", need: need === "record" ? "best-effort" : need };
+  if (isNoted) return { protector, blocks, says: "note", need: need === "record" ? "best-effort" : need };
   if (view !== undefined && !hasFloor(view.protector.spec.minAvailable))
-    return need === "nothing" ? { protector, says: "admit", need } : { protector, says: "offer", need: "best-effort" };
-  if (doubts === "ask" && protector.isDoubtful) return { protector, says: "ask", need };
-  if (verdict.kind !== "admitted") return { protector, says: "refuse", need: "quota", verdict };
-  return need === "nothing" ? { protector, says: "admit", need } : { protector, says: "ask", need };
+    return need === "nothing"
+      ? { protector, blocks, says: "admit", need }
+      : { protector, blocks, says: "offer", need: "best-effort" };
+  if (doubts === "ask" && protector.isDoubtful) return { protector, blocks, says: "ask", need };
+  if (verdict.kind !== "admitted") return { protector, blocks, says: "refuse", need: "quota", verdict };
+  return need === "nothing" ? { protector, blocks, says: "admit", need } : { protector, blocks, says: "ask", need };
 }
 
 /** What needs quota is refused: there is nothing that a write could take it from. Nothing else can be recorded. */
-function opinionOfTombstone(protector: Protector, tombstone: Tombstone, deletion: Deletion): Opinion {
+function opinionOfTombstone(protector: Protector, blocks: boolean, tombstone: Tombstone, deletion: Deletion): Opinion {
   const { view, core } = protector;
-  if (deletion.isForced) return { protector, says: "note", need: "quota" };
+  if (deletion.isForced) return { protector, blocks, says: "note", need: "quota" };
   const need = view === undefined ? "quota" : needUnder(view, deletion, core.rule);
-  if (need === "nothing") return { protector, says: "admit", need };
-  if (need !== "quota") return { protector, says: "note", need: "best-effort" };
-  return { protector, says: "refuse", need, verdict: tombstoneVerdict(protector, tombstone) };
+  if (need === "nothing") return { protector, blocks, says: "admit", need };
+  if (need !== "quota") return { protector, blocks, says: "note", need: "best-effort" };
+  return { protector, blocks, says: "refuse", need, verdict: tombstoneVerdict(protector, tombstone) };
 }
 
 function tombstoneVerdict({ core }: Protector, tombstone: Tombstone): RefusingVerdict {
@@ -309,9 +279,9 @@ function verdictOn(protector: Protector, deletion: Deletion): Verdict {
 function reconsidered(opinion: Opinion): Opinion {
   if (opinion.says !== "refuse") return opinion;
   if (opinion.verdict.kind === "unusable" || opinion.verdict.kind === "tombstone") return opinion;
-  const { protector } = opinion;
+  const { protector, blocks } = opinion;
   const mayBeOld = protector.core.stalenessMs() > suspectAfterMs && protector.suspect();
-  return mayBeOld ? { protector, says: "ask", need: "quota" } : opinion;
+  return mayBeOld ? { protector, blocks, says: "ask", need: "quota" } : opinion;
 }
 
 type Refusal = Extract<Opinion, { readonly says: "refuse" }>;
@@ -320,8 +290,12 @@ function isRefusal(opinion: Opinion): opinion is Refusal {
   return opinion.says === "refuse";
 }
 
-function refusalBy(opinions: readonly Opinion[], deletion: Deletion): Refused | undefined {
-  const refusals = opinions.filter(isRefusal).map(refusingBy);
+/** What those that block refuse together, or what the others would. */
+function refusalBy(opinions: readonly Opinion[], deletion: Deletion, blocks: boolean): Refused | undefined {
+  const refusals = opinions
+    .filter(isRefusal)
+    .filter((one) => one.blocks === blocks)
+    .map(refusingBy);
   const [first, ...others] = refusals;
   return first && refusedBy([first, ...others], deletion);
 }
@@ -366,6 +340,12 @@ function afterReservation(protector: Protector, result: ReservationResult, delet
   }
 }
 
+/** Whether a PodProtector refuses that had no floor: its newest state has one, or is invalid. */
+function isByState(outcome: SubmitOutcome<ReservationResult>, answer: Decision | undefined): boolean {
+  if (outcome.kind !== "done" || answer === undefined) return false;
+  return outcome.result.kind === "judged" || outcome.result.kind === "unusable";
+}
+
 /** The API server reviews a deletion again when the pod has changed meanwhile, or was an older one in its cache. */
 function wasRecordedBefore(outcome: SubmitOutcome<ReservationResult>): boolean {
   if (outcome.kind !== "done" || outcome.result.kind !== "judged") return false;
@@ -376,10 +356,12 @@ function wasRecordedBefore(outcome: SubmitOutcome<ReservationResult>): boolean {
 /** PodProtectors named in the audit annotation of an admission. */
 const admittedNamesMax = 20;
 
-function admitted(opinions: readonly Opinion[]): Allowed {
+/** `wouldBe`: what those in shadow would have refused. */
+function admitted(opinions: readonly Opinion[], wouldBe: Refused | undefined): Allowed {
   const names = opinions.slice(0, admittedNamesMax).map(({ protector, need }) => `${protector.id}=${need}`);
   const audit: Audit = names.length === 0 ? {} : { "admit-by-podprotectors": names.join(",") };
-  return allowed("AdmittedAll", audit);
+  const decision = allowed("AdmittedAll", audit);
+  return wouldBe === undefined ? decision : inShadow(decision, wouldBe);
 }
 
 /** Whether a record can be written, as far as the newest known state tells; else why not, as a word for the metric. */

@@ -4,7 +4,7 @@
  */
 import { objectKey } from "../../api/object-key.ts";
 import * as v from "valibot";
-import { stringMap } from "../../api/label-schema.ts";
+import { stringMap } from "../../api/v1alpha1/label-selector.ts";
 import { parseResourceVersion } from "../../api/resource-version.ts";
 import { labels } from "../../api/v1alpha1/names.ts";
 import { type Informer, type Stored } from "../../kube/informer.ts";

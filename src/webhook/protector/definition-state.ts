@@ -4,7 +4,7 @@
  * and its deletion looks like that of each of them.
  */
 import { type KubeClient } from "../../kube/kube-client.ts";
-import { type ReadDefinition, readDefinition } from "../../kube/protector-definition.ts";
+import { type ReadDefinition, readDefinition } from "../../kube/pod-protectors.ts";
 import { type MonotonicMs } from "../../util/clock.ts";
 
 export type DefinitionLoss =

@@ -17,8 +17,9 @@
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
 import { annotations, finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type ConditionType } from "../../api/v1alpha1/conditions.ts";
-import { type ReadDefinition } from "../../kube/protector-definition.ts";
+import { type ReadDefinition } from "../../kube/pod-protectors.ts";
 import { assertNever } from "../../util/assert.ts";
+import { type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
 
 /** What the last state of a PodProtector says about its end. */
 export interface Marks {
@@ -33,6 +34,25 @@ export interface Marks {
   /** It protected nothing at any time. */
   readonly neverHadFloor: boolean;
 }
+
+/** What is known of a PodProtector that is gone without having been let go. It stays in force from memory. */
+export interface Tombstone {
+  readonly uid: string;
+  readonly maker: Marks["maker"];
+  /** Its release may have left the list of releases unseen. */
+  mayHaveBeenReleased?: boolean;
+  /** When this replica noticed. */
+  readonly sinceMs: MonotonicMs;
+  readonly since: EpochMicros;
+  /** Namespace of the generator's ConfigMap, in which a person lets it go. */
+  readonly stateNamespace: string;
+}
+
+/**
+ * How long the counts of a PodProtector that was made again are not in force. What was admitted on the former object
+ * can commit until then, and the new one has no record of it. It is the default of --aggregator-settle-window.
+ */
+export const remadeSettleMs = 75_000;
 
 /** Of an object as it came, valid or not. Never throws. */
 export function marksOf(raw: unknown): Marks {

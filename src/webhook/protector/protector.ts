@@ -17,7 +17,7 @@ import { cellsCountedBefore, type EditedBack, editedBackSettleMs, isEdited } fro
 import { LegacyHold } from "./doubts/legacy-hold.ts";
 import { NewestState } from "./newest-state.ts";
 import { type CountsInForce, judge, type ProtectorView, withStatus } from "./protector-view.ts";
-import { remadeSettleMs, type Tombstone } from "./tombstone.ts";
+import { remadeSettleMs, type Tombstone } from "./departure.ts";
 import { idlePace } from "./write-pace.ts";
 import { noGathering, WriteTurn } from "./write-turn.ts";
 

@@ -18,7 +18,7 @@ import { type Core } from "./core.ts";
 import { quickRetries } from "./newest-state.ts";
 import { type Protector } from "./protector.ts";
 import { isCounted, type ProtectorView, readView } from "./protector-view.ts";
-import { type Tombstone } from "./tombstone.ts";
+import { type Tombstone } from "./departure.ts";
 import { printable } from "../../util/printable.ts";
 
 /** What became of one deletion of a batch. */

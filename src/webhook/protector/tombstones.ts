@@ -8,12 +8,11 @@ import { type ObjectKey } from "../../api/object-key.ts";
 import { type GeneratorState, isLetGo, readGeneratorState } from "../../kube/generator-state.ts";
 import { asKubeError, type KubeError } from "../../kube/kube-client.ts";
 import { MissedReleases, readListEveryMs } from "../../kube/missed-releases.ts";
-import { type ReadDefinition } from "../../kube/protector-definition.ts";
+import { type ReadDefinition } from "../../kube/pod-protectors.ts";
 import { type Clock, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { type Core } from "./core.ts";
-import { type Fate, fateOf, type GoneReason, type Marks } from "./departure.ts";
+import { type Fate, fateOf, type GoneReason, type Marks, remadeSettleMs, type Tombstone } from "./departure.ts";
 import { type Protector } from "./protector.ts";
-import { remadeSettleMs, type Tombstone } from "./tombstone.ts";
 
 /** What cannot be read; the label of a metric. */
 export type TombstoneSource = "configmaps" | "customresourcedefinitions";

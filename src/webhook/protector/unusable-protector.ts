@@ -7,7 +7,7 @@
  */
 import { fieldsOf } from "../../api/json.ts";
 import { type LabelSelector, type LabelSelectorRequirement } from "../../api/v1alpha1/pod-protector.ts";
-import { isInShadow } from "../../api/v1alpha1/shadow.ts";
+import { isInShadow } from "../../api/v1alpha1/names.ts";
 import { compileSelector } from "../../label-index/index.ts";
 import { type Marks, marksOf } from "./departure.ts";
 

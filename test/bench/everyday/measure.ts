@@ -2,18 +2,15 @@
  * `make bench ONLY=everyday`: what Podseidon costs when nothing is wrong (docs/performance.md#everyday). Each row runs
  * with each guard in turns, three times; the medians are shown.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ProcessSet } from "../../../scripts/child-processes.ts";
 import { resolveKubeAssets } from "../../../scripts/kube-assets.ts";
 import { ClusterPool } from "../../e2e/clusters/cluster-pool.ts";
 import { defaultControllers } from "../../e2e/clusters/control-plane.ts";
 import { applyCrd } from "../../e2e/objects/crd.ts";
 import { crdFile } from "../../e2e/fleet/fleet.ts";
 import { startKubelet } from "../../e2e/objects/kubelet.ts";
-import { type CaseContext } from "../../e2e/runner/runner.ts";
+import { Products } from "../processes/products.ts";
+import { inContext } from "../processes/run-context.ts";
 import { quantile, type Row } from "../row.ts";
 import { type Costs } from "./recorder.ts";
 import { type EverydayRow, everydayRows } from "./rows.ts";
@@ -53,9 +50,8 @@ export async function* measureEveryday(
   options: EverydayOptions,
 ): AsyncGenerator<Row, void> {
   const assets = await resolveKubeAssets(say);
-  const directory = mkdtempSync(path.join(os.tmpdir(), "podseidon-everyday-"));
-  const processes = new ProcessSet();
-  process.once("exit", () => processes.killAll());
+  const products = new Products();
+  const { processes, directory } = products;
   const controllers = [...defaultControllers, "pod-garbage-collector-controller"];
   const definition = { name: clusterName, controllerManager: { controllers }, scheduler: true, nodes: 2 };
   const pool = new ClusterPool([definition], { assets, processes, directory });
@@ -65,23 +61,10 @@ export async function* measureEveryday(
   let runs = 0;
   const run = async (row: EverydayRow, guard: Guard): Promise<Run> => {
     const namespace = `everyday-${++runs}`;
-    const cleanups: (() => Promise<unknown> | void)[] = [];
-    const context: CaseContext = {
-      namespace,
-      directory: path.join(directory, namespace),
-      assets,
-      processes: processes.subset(),
-      signal: new AbortController().signal,
-      cluster: () => Promise.resolve(cluster),
-      cleanup: (job) => void cleanups.unshift(job),
-      say,
-    };
-    mkdirSync(context.directory, { recursive: true });
+    const shared = { namespace, assets, cluster: () => Promise.resolve(cluster), say };
     try {
-      return await timed(row, await World.start(context, guard));
+      return await inContext(products, shared, async (context) => timed(row, await World.start(context, guard)));
     } finally {
-      for (const job of cleanups) await job();
-      await context.processes.end();
       await clear(cluster, namespace);
     }
   };
@@ -93,7 +76,7 @@ export async function* measureEveryday(
   } finally {
     await kubelet.stop();
     await pool.discard();
-    rmSync(directory, { recursive: true, force: true });
+    await products.end();
   }
 }
 

@@ -1,12 +1,10 @@
 /** One run: a namespace with workloads, and what guards their pods. */
-import { createBareServer } from "../bare-server.ts";
-import { once } from "node:events";
+import { createBareServer } from "../reviews/bare-server.ts";
 import { readFileSync } from "node:fs";
 import { type KubeObject, type ObjectList } from "../../e2e/clusters/admin-client.ts";
 import { type Cluster } from "../../e2e/clusters/cluster.ts";
 import { type Fleet, startFleet, webhookTls } from "../../e2e/fleet/fleet.ts";
 import { createNamespace } from "../../e2e/objects/pods.ts";
-import { portOf } from "../../e2e/clusters/ports.ts";
 import { type CaseContext } from "../../e2e/runner/runner.ts";
 import { waitFor } from "../../e2e/clusters/wait.ts";
 import {
@@ -14,6 +12,7 @@ import {
   removeWebhookConfiguration,
   waitUntilInForce,
 } from "../../e2e/objects/webhook-configuration.ts";
+import { listenOnLoopback } from "../processes/child.ts";
 import { Recorder } from "./recorder.ts";
 import { budgetManifest, type WorkloadSpec, workloadManifest } from "./workloads.ts";
 
@@ -122,15 +121,14 @@ export class World {
       key: readFileSync(tls.keyFile, "utf8"),
     });
     server.on("request", () => this.#allowed++);
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
+    const port = await listenOnLoopback(server);
     const { namespace } = this;
     const name = `allow-all-${namespace}`;
     this.context.cleanup(() => {
       server.close();
       server.closeAllConnections();
     });
-    const url = `https://127.0.0.1:${portOf(server)}/`;
+    const url = `https://127.0.0.1:${port}/`;
     await applyWebhookConfiguration(admin, { name, url, caPem: tls.caPem, namespace });
     this.context.cleanup(() => removeWebhookConfiguration(admin, name));
     await waitUntilInForce(admin, name, namespace, this.recorder.pods()[0]?.metadata.name ?? "");

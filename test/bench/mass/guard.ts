@@ -1,7 +1,4 @@
 /** What guards the pods of one turn: nothing, a webhook that allows everything, or Podseidon. */
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { type Fleet, startFleet, webhookTls, type Worker } from "../../e2e/fleet/fleet.ts";
 import { startLaggingProxy } from "../../e2e/fleet/lagging-proxy.ts";
 import { createNamespace } from "../../e2e/objects/pods.ts";
@@ -11,6 +8,7 @@ import {
   removeWebhookConfiguration,
   waitUntilInForce,
 } from "../../e2e/objects/webhook-configuration.ts";
+import { messageOf, startChild } from "../processes/child.ts";
 
 export type GuardKind = "nothing" | "allow-all" | "podseidon";
 
@@ -19,7 +17,7 @@ export interface Guard {
   /** Of Podseidon. */
   readonly fleet?: Fleet;
   /** Its processes, by what they are. */
-  readonly processes: ReadonlyMap<string, readonly number[]>;
+  readonly processes: ReadonlyMap<string, readonly { readonly pid: number }[]>;
   /** Resolves when the workers ask it about deletions; a pod of that name is in each of them. */
   inForce(podName: string): Promise<void>;
 }
@@ -45,18 +43,16 @@ async function startNothing(context: CaseContext): Promise<Guard> {
 }
 
 /**
- * test/bench/bare-server.ts in a process of its own, with the certificate and the configuration of a webhook, behind a
- * balancer as Podseidon's.
+ * test/bench/reviews/bare-server.ts in a process of its own, with the certificate and the configuration of a webhook,
+ * behind a balancer as Podseidon's.
  */
 async function startAllowAll(context: CaseContext): Promise<Guard> {
-  const { directory, namespace, signal } = context;
+  const { directory, namespace } = context;
   const workers = await bareWorkers(context);
   const { certFile, keyFile, caPem } = await webhookTls(directory);
-  const script = fileURLToPath(new URL("../review-server.ts", import.meta.url));
-  const child = fork(script, ["bare", certFile, keyFile], { stdio: "inherit" });
+  const child = startChild(new URL("../reviews/review-server.ts", import.meta.url), ["bare", certFile, keyFile]);
   context.processes.track(child);
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(startLimitMs)]);
-  const [{ port }] = (await once(child, "message", { signal: limit })) as [{ port: number }];
+  const { port } = await messageOf<{ port: number }>(child, startLimitMs);
   const balancer = await startLaggingProxy([port]);
   const name = `allow-all-${namespace}`;
   context.cleanup(async () => {
@@ -70,7 +66,7 @@ async function startAllowAll(context: CaseContext): Promise<Guard> {
   }
   return {
     workers,
-    processes: new Map([["webhook", [child.pid ?? 0]]]),
+    processes: new Map([["webhook", [{ pid: child.pid ?? 0 }]]]),
     inForce: async (podName) => {
       for (const { cluster } of workers) await waitUntilInForce(cluster.admin, name, namespace, podName);
     },
@@ -80,14 +76,12 @@ async function startAllowAll(context: CaseContext): Promise<Guard> {
 /** With its flags at their defaults: two webhooks behind a balancer, an aggregator for each worker. */
 async function startPodseidon(context: CaseContext): Promise<Guard> {
   const fleet = await startFleet(context, { generator: false });
-  const pids = (some: readonly { readonly process: { readonly pid: number } }[]): readonly number[] =>
-    some.map((one) => one.process.pid);
   return {
     workers: fleet.workers,
     fleet,
     processes: new Map([
-      ["webhooks", pids(fleet.webhooks)],
-      ["aggregators", pids(fleet.aggregators)],
+      ["webhooks", fleet.webhooks.map((one) => one.process)],
+      ["aggregators", fleet.aggregators.map((one) => one.process)],
     ]),
     inForce: () => fleet.waitIntercepted(),
   };

@@ -9,7 +9,7 @@ import { createPods } from "../../e2e/objects/pods.ts";
 import { deleteIn } from "../../e2e/loads/protected-pods.ts";
 import { type CaseContext } from "../../e2e/runner/runner.ts";
 import { waitFor } from "../../e2e/clusters/wait.ts";
-import { ticksOf } from "../cpu-shares.ts";
+import { cpuMsOf } from "../processes/cpu-shares.ts";
 import { type Guard } from "./guard.ts";
 
 export interface WaveSpec {
@@ -42,7 +42,6 @@ export interface WaveFigures {
 /** What the wave causes is over by then: watches, status writes, settled buckets. */
 const afterwardsMs = 2_000;
 const watchLimitMs = 30_000;
-const msPerTick = 10;
 
 export interface Turn {
   readonly context: CaseContext;
@@ -94,14 +93,9 @@ export async function runWave(turn: Turn, name: string, spec: WaveSpec): Promise
 /** CPU time so far, in milliseconds, by what used it. */
 function cpuOf({ guard, controlPlane }: Turn): ReadonlyMap<string, number> {
   const running = controlPlane().filter((one) => one.exit() === undefined);
-  const programs = new Map(guard.processes);
-  for (const { name, pid } of running) {
-    const title = name.endsWith("/etcd") ? "etcd" : "API servers";
-    programs.set(title, [...(programs.get(title) ?? []), pid]);
-  }
-  programs.set("load generator", [process.pid]);
-  const sum = (pids: readonly number[]): number => pids.reduce((ms, pid) => ms + ticksOf(pid) * msPerTick, 0);
-  return new Map([...programs].map(([title, pids]) => [title, sum(pids)]));
+  const ofClusters = Map.groupBy(running, ({ name }) => (name.endsWith("/etcd") ? "etcd" : "API servers"));
+  const programs = new Map([...guard.processes, ...ofClusters, ["load generator", [process]]]);
+  return new Map([...programs].map(([title, some]) => [title, cpuMsOf(some)]));
 }
 
 async function writesOf(fleet: Fleet | undefined): Promise<{ readonly written: number; readonly conflicts: number }> {

@@ -1,4 +1,4 @@
-// Pins helm, by which `make chart` lints and renders manifests/chart. scripts/helm.ts builds it from here. Nothing of
+// Pins helm, by which `make chart` lints and renders manifests/chart. scripts/go/helm.ts builds it from here. Nothing of
 // the product imports this module.
 module podseidon-helm
 

@@ -1,14 +1,12 @@
 /** Reviews of deletions and writes by validating webhooks: what they are sent, and what their answers do. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { bodies } from "../bodies.ts";
 import { theme } from "../case.ts";
 import { ok, refused } from "../expect.ts";
-import { type ReviewRequest, type ReviewResponse } from "../reviews.ts";
+import { type ReviewRequest } from "../reviews.ts";
 import { summary } from "../scope.ts";
 import { meta, versionOf } from "../thing.ts";
 
-const finalizer = "a.b/held";
 const podKind = { group: "", version: "v1", kind: "Pod" };
 const podResource = { group: "", version: "v1", resource: "pods" };
 const webhookName = (profile: string): string => `${profile}.conformance.podseidon.test`;
@@ -50,26 +48,6 @@ const sent = theme("review of a deletion", {
       timeout: "10s",
     });
   },
-  "shows the grace period that the pod brings along": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    ok(await space.pods.delete("a"));
-    assert.equal(space.reviews[0]?.options?.["gracePeriodSeconds"], 30);
-  },
-  "does not come for a pod that is terminating already": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    ok(await space.pods.delete("a"));
-    ok(await space.pods.delete("a"));
-    assert.deepEqual(summary(space.reviews), ["DELETE live"]);
-  },
-  "comes again for a terminating pod when its end is brought forward": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    ok(await space.pods.delete("a"));
-    ok(await space.pods.delete("a", { gracePeriodSeconds: 5 }));
-    assert.deepEqual(summary(space.reviews), ["DELETE live", "DELETE terminating"]);
-  },
   "of a live pod without grace comes for the mark and for the removal": async (t) => {
     const space = await t.space("deletions");
     const created = await space.livePod("a");
@@ -79,54 +57,6 @@ const sent = theme("review of a deletion", {
     // In between a stale cache may show the pod again as it was before the mark.
     for (const { oldObject } of space.reviews.slice(0, -1)) assert.equal(versionOf(oldObject!), versionOf(created));
     assert.equal(await space.pods.has("a"), false);
-  },
-  "without grace comes once more for a pod that finalizers hold": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a", { finalizers: [finalizer] });
-    ok(await space.pods.delete("a", { gracePeriodSeconds: 0 }));
-    assert.deepEqual(summary(space.reviews), ["DELETE live"]);
-    ok(await space.pods.delete("a", { gracePeriodSeconds: 0 }));
-    assert.deepEqual(summary(space.reviews), ["DELETE live", "DELETE terminating"]);
-    assert.equal(await space.pods.has("a"), true);
-  },
-  "does not come for the removal of the last finalizer": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a", { finalizers: [finalizer] });
-    ok(await space.pods.delete("a", { gracePeriodSeconds: 0 }));
-    ok(await space.pods.merge("a", { metadata: { finalizers: null } }));
-    assert.deepEqual(summary(space.reviews), ["DELETE live"]);
-    assert.equal(await space.pods.has("a"), false);
-  },
-  "comes after the preconditions": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    refused(
-      await space.pods.delete("a", { preconditions: { uid: "zzz" } }),
-      409,
-      "Conflict",
-      /UID in the precondition/,
-    );
-    assert.deepEqual(space.reviews, []);
-  },
-  "does not come for a name that is not there": async (t) => {
-    const space = await t.space("deletions");
-    refused(await space.pods.delete("a"), 404, "NotFound", 'pods "a" not found');
-    assert.deepEqual(space.reviews, []);
-  },
-  "says so when it is a dry run, which deletes nothing": async (t) => {
-    const space = await t.space("deletions");
-    const created = await space.livePod("a");
-    ok(await space.pods.delete("a", { dryRun: ["All"] }));
-    ok(await space.pods.delete("a", undefined, { dryRun: "All" }));
-    assert.deepEqual(
-      space.reviews.map(({ dryRun }) => dryRun),
-      [true, true],
-    );
-    assert.deepEqual(
-      space.reviews.map(({ options }) => options?.["dryRun"]),
-      [["All"], ["All"]],
-    );
-    assert.deepEqual(await space.pods.read("a"), created);
   },
   "of a collection comes for each item, without a name": async (t) => {
     const space = await t.space("deletions");
@@ -183,25 +113,7 @@ const sent = theme("review of a deletion", {
   },
 });
 
-/** What a webhook answers, and what the client of the deletion is told. */
-const denials: readonly (readonly [ReviewResponse["status"], number, string, string])[] = [
-  [undefined, 400, "", `${deniedBy} without explanation`],
-  [{ message: "no" }, 400, "", `${deniedBy}: no`],
-  [{ reason: "Because" }, 400, "Because", `${deniedBy}: Because`],
-  [{ code: 200, message: "no" }, 400, "", `${deniedBy}: no`],
-  [{ code: 429, reason: "TooManyRequests", message: "no" }, 429, "TooManyRequests", `${deniedBy}: no`],
-];
-
 const answered = theme("answer to a review", {
-  "that refuses is passed on with its code, reason and message": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    for (const [status, code, reason, message] of denials) {
-      space.review(() => ({ allowed: false, ...(status === undefined ? {} : { status }) }));
-      refused(await space.pods.delete("a"), code, reason, message);
-    }
-    assert.equal(meta(await space.pods.read("a")).deletionTimestamp, undefined);
-  },
   "passes details on, and a wait also as a header": async (t) => {
     const space = await t.space("deletions");
     await space.livePod("a");
@@ -210,39 +122,6 @@ const answered = theme("answer to a review", {
     const answer = await space.pods.delete("a");
     assert.deepEqual(refused(answer, 429, "TooManyRequests", `${deniedBy}: no`).details, details);
     assert.equal(answer.headers["retry-after"], "5");
-  },
-  "that refuses ends a deletecollection, and stands for all of it": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    space.review(() => ({ allowed: false, status: { code: 403, message: "no" } }));
-    refused(await space.pods.delete(""), 403, "", `${deniedBy}: no`);
-    assert.equal(meta(await space.pods.read("a")).deletionTimestamp, undefined);
-  },
-  "to another review does not count": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    space.review(() => ({ allowed: true, uid: "other" }));
-    const failed = new RegExp(
-      String.raw`failed calling webhook "deletions\.conformance\.podseidon\.test": received invalid ` +
-        String.raw`webhook response: expected response\.uid="[0-9a-f-]{36}", got "other"$`,
-    );
-    refused(await space.pods.delete("a"), 500, "InternalError", failed);
-  },
-  "with another code than 200 does not count": async (t) => {
-    const space = await t.space("deletions");
-    await space.livePod("a");
-    const failed =
-      'Internal error occurred: failed calling webhook "deletions.conformance.podseidon.test": failed to call webhook:';
-    space.review(() => ({ allowed: true, httpCode: 500 }));
-    const message = `${failed} an error on the server ("unknown") has prevented the request from succeeding`;
-    refused(await space.pods.delete("a"), 500, "InternalError", message);
-    space.review(() => ({ allowed: true, httpCode: 404 }));
-    refused(
-      await space.pods.delete("a"),
-      500,
-      "InternalError",
-      `${failed} the server could not find the requested resource`,
-    );
   },
   "that comes too late refuses under the policy Fail": async (t) => {
     const space = await t.space("slow-fail");
@@ -268,20 +147,6 @@ const answered = theme("answer to a review", {
     });
     assert.notEqual(meta(ok(await space.pods.delete("a"))).deletionTimestamp, undefined);
   },
-  "that cannot be had refuses under the policy Fail": async (t) => {
-    const space = await t.space("unreachable-fail");
-    await space.livePod("a");
-    const failed = new RegExp(
-      String.raw`failed calling webhook "unreachable-fail\.conformance\.podseidon\.test": failed to ` +
-        String.raw`call webhook: Post "https:.*": dial tcp 127\.0\.0\.1:1: connect: connection refused$`,
-    );
-    refused(await space.pods.delete("a"), 500, "InternalError", failed);
-  },
-  "that cannot be had is done without under the policy Ignore": async (t) => {
-    const space = await t.space("unreachable-ignore");
-    await space.livePod("a");
-    assert.notEqual(meta(ok(await space.pods.delete("a"))).deletionTimestamp, undefined);
-  },
   "of two webhooks must allow twice": async (t) => {
     const space = await t.space("twice");
     await space.livePod("a");
@@ -300,55 +165,6 @@ const matched = theme("webhook configuration", {
     await other.livePod("a");
     ok(await other.pods.delete("a"));
     assert.deepEqual([space.reviews, other.reviews], [[], []]);
-  },
-  "is for the objects that its selector matches": async (t) => {
-    const space = await t.space("labelled");
-    await space.livePod("a", { labels: { reviewed: "true" } });
-    await space.livePod("b");
-    for (const name of ["a", "b"]) ok(await space.pods.delete(name));
-    assert.deepEqual(namesOf(space.reviews), ["a"]);
-  },
-  "is for the operations and resources of its rules": async (t) => {
-    const space = await t.space("deletions");
-    await space.configMaps.create(bodies.configMap("a"));
-    ok(await space.configMaps.delete("a"));
-    await space.livePod("a");
-    ok(await space.pods.merge("a", { metadata: { labels: { l: "1" } } }));
-    ok(await space.pods.merge("a/status", { status: { phase: "Running" } }));
-    assert.deepEqual(space.reviews, []);
-  },
-  "reviews creations, updates and deletions with the states before and after": async (t) => {
-    const space = await t.space("writes");
-    await space.configMaps.create(bodies.configMap("a", { k: "1" }));
-    ok(await space.configMaps.merge("a", { data: { k: "2" } }));
-    ok(await space.configMaps.put("a", bodies.configMap("a", { k: "3" })));
-    ok(await space.configMaps.delete("a"));
-    const seen = space.reviews.map(({ operation, object, oldObject }) => [operation, oldObject?.data, object?.data]);
-    assert.deepEqual(seen, [
-      ["CREATE", undefined, { k: "1" }],
-      ["UPDATE", { k: "1" }, { k: "2" }],
-      ["UPDATE", { k: "2" }, { k: "3" }],
-      ["DELETE", { k: "3" }, undefined],
-    ]);
-  },
-  "also reviews a write that changes nothing": async (t) => {
-    const space = await t.space("writes");
-    await space.configMaps.create(bodies.configMap("a", { k: "1" }));
-    ok(await space.configMaps.merge("a", { data: { k: "1" } }));
-    assert.deepEqual(
-      space.reviews.map(({ operation }) => operation),
-      ["CREATE", "UPDATE"],
-    );
-  },
-  "names a subresource": async (t) => {
-    const space = await t.space("writes");
-    await space.livePod("a");
-    ok(await space.pods.merge("a/status", { metadata: { annotations: { k: "1" } } }));
-    const [review] = space.reviews;
-    assert.deepEqual(
-      [review?.operation, review?.subResource, review?.requestSubResource],
-      ["UPDATE", "status", "status"],
-    );
   },
   "shows the pod before and after a write of its status that ends it": async (t) => {
     const space = await t.space("writes");
@@ -369,11 +185,28 @@ const matched = theme("webhook configuration", {
     });
     assert.equal(space.reviews[0]?.name, meta(created).name);
   },
-  "comes after a write's own checks: what is invalid is not reviewed": async (t) => {
-    const space = await t.space("writes");
-    assert.equal((await space.configMaps.post(bodies.configMap("A_b"))).code, 422);
-    assert.deepEqual(space.reviews, []);
+});
+
+const evictions = theme("eviction", {
+  "moves the version twice: by the condition, and by the mark": async (t) => {
+    const space = await t.space();
+    const created = await space.livePod("a");
+    ok(await space.evict("a"), 201);
+    const stream = await space.pods.watch({ resourceVersion: versionOf(created), timeoutSeconds: 1 });
+    const marks = (await stream.rest()).map(({ object }) => meta(object).deletionTimestamp !== undefined);
+    assert.deepEqual(marks, [false, true]);
+  },
+  "deletes the pod although it changed while the review ran": async (t) => {
+    const space = await t.space("deletions");
+    await space.livePod("a");
+    space.review(async () => {
+      ok(await space.pods.merge("a/status", { metadata: { annotations: { fence: "1" } } }));
+      return { allowed: true };
+    });
+    ok(await space.evict("a"), 201);
+    assert.equal(space.reviews.length, 1);
+    assert.notEqual(meta(await space.pods.read("a")).deletionTimestamp, undefined);
   },
 });
 
-export const reviewCases = [...sent, ...answered, ...matched];
+export const reviewCases = [...evictions, ...sent, ...answered, ...matched];

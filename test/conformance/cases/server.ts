@@ -1,76 +1,12 @@
-/** The server as such: users, paths, methods, media types, discovery. */
+/** The server as such: methods, discovery. */
 import assert from "node:assert/strict";
 import { bodies, podProtectorApi } from "../bodies.ts";
 import { theme } from "../case.ts";
 import { ok, refused } from "../expect.ts";
 
-const users = theme("user", {
-  "without rights is refused with the verb, the resource and the place": async (t) => {
-    const { configMaps, name } = await t.space();
-    const request = (method: string, path: string) => t.target.request(method, path, { user: "stranger" });
-    const cannot = (verb: string, resource: string): string =>
-      `User "stranger" cannot ${verb} resource "${resource}" in API group "" in the namespace "${name}"`;
-    const path = configMaps.path;
-    const list = await request("GET", path);
-    const status = refused(list, 403, "Forbidden", `configmaps is forbidden: ${cannot("list", "configmaps")}`);
-    assert.deepEqual(status.details, { kind: "configmaps" });
-    refused(
-      await request("GET", `${path}/a`),
-      403,
-      "Forbidden",
-      `configmaps "a" is forbidden: ${cannot("get", "configmaps")}`,
-    );
-    const all = `configmaps is forbidden: ${cannot("deletecollection", "configmaps")}`;
-    refused(await request("DELETE", path), 403, "Forbidden", all);
-    const anywhere =
-      'pods is forbidden: User "stranger" cannot list resource "pods" in API group "" at the cluster scope';
-    refused(await request("GET", "/api/v1/pods"), 403, "Forbidden", anywhere);
-    refused(await request("GET", "/api/v1/pods?watch=true"), 403, "Forbidden", /cannot watch resource "pods"/);
-  },
-  "needs the right to the subresource": async (t) => {
-    const space = await t.space();
-    const path = `${space.pods.path}/a/eviction`;
-    const answer = await t.target.request("POST", path, { user: "stranger", body: {} });
-    refused(
-      answer,
-      403,
-      "Forbidden",
-      /^pods "a" is forbidden: User "stranger" cannot create resource "pods\/eviction" in API group ""/,
-    );
-  },
-  "of an unknown token is refused as unauthorized": async (t) => {
-    const answer = await t.target.request("GET", "/api/v1/pods", { user: { token: "nonsense" } });
-    refused(answer, 401, "Unauthorized", "Unauthorized");
-  },
-  "without credentials is anonymous": async (t) => {
-    const answer = await t.target.request("GET", "/api/v1/pods", { user: null });
-    refused(answer, 403, "Forbidden", /^pods is forbidden: User "system:anonymous" cannot list resource "pods"/);
-  },
-  "without credentials may ask for the version and the health": async (t) => {
-    assert.equal(ok(await t.target.request("GET", "/version", { user: null })).major, "1");
-    const ready = await t.target.request("GET", "/readyz", { user: null });
-    assert.deepEqual([ready.code, ready.text], [200, "ok"]);
-  },
-});
-
-const missing = "the server could not find the requested resource";
 const method = "the server does not allow this method on the requested resource";
 
 const paths = theme("path", {
-  "of a group that nobody serves is not found, in plain text": async (t) => {
-    const answer = await t.target.request("GET", "/apis/nowhere.example/v1/things");
-    assert.deepEqual([answer.code, answer.text], [404, "404 page not found\n"]);
-  },
-  "of a version, resource or subresource that does not exist is not found": async (t) => {
-    const space = await t.space();
-    await space.livePod("a");
-    await space.configMaps.create(bodies.configMap("a"));
-    const nowhere = ["/apis/apps/v7/deployments", "/apis/apps/v1/things", "/api/v1/things", "/api/v1/configmaps/a"];
-    const subresources = [`${space.pods.path}/a/frob`, `${space.configMaps.path}/a/status`];
-    for (const path of [...nowhere, ...subresources]) {
-      refused(await t.target.request("GET", path), 404, "NotFound", missing);
-    }
-  },
   "does not take every method": async (t) => {
     const space = await t.space();
     const { path } = space.configMaps;
@@ -87,42 +23,7 @@ const paths = theme("path", {
   },
 });
 
-const media = theme("media type", {
-  "of a body that the server cannot read is refused": async (t) => {
-    const { configMaps } = await t.space();
-    const answer = await configMaps.request("POST", "", { body: "x", contentType: "text/plain" });
-    const message =
-      "the body of the request was in an unknown format - accepted media types include: " +
-      "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-    refused(answer, 415, "UnsupportedMediaType", message);
-  },
-  "of a body may be left out for JSON": async (t) => {
-    const { configMaps } = await t.space();
-    ok(await configMaps.request("POST", "", { body: bodies.configMap("a"), contentType: "" }), 201);
-  },
-  "that the server cannot write is refused": async (t) => {
-    const { configMaps } = await t.space();
-    const answer = await configMaps.request("GET", "", { accept: "image/png" });
-    // What is named beside JSON depends on the resource.
-    refused(answer, 406, "NotAcceptable", /application\/json/);
-  },
-  "of a body that is no JSON is refused as a bad request": async (t) => {
-    const { configMaps } = await t.space();
-    for (const body of ["hello", "{", "[]"])
-      assert.equal((await configMaps.request("POST", "", { body })).code, 400, body);
-  },
-  "of a built-in object does not ask for its kind and apiVersion": async (t) => {
-    const { configMaps } = await t.space();
-    const created = ok(await configMaps.post({ metadata: { name: "a" } }), 201);
-    assert.deepEqual([created.kind, created.apiVersion], ["ConfigMap", "v1"]);
-  },
-});
-
 const discovery = theme("discovery", {
-  "names the versions of the core group": async (t) => {
-    const answer = ok(await t.target.request("GET", "/api"));
-    assert.deepEqual([answer.kind, answer.versions], ["APIVersions", ["v1"]]);
-  },
   "lists the groups with their preferred versions": async (t) => {
     const answer = ok(await t.target.request("GET", "/apis"));
     assert.equal(answer.kind, "APIGroupList");
@@ -151,9 +52,6 @@ const discovery = theme("discovery", {
     const status = ["PodProtector", "", true, undefined, ["get", "patch", "update"]];
     assert.deepEqual(await find(protectors, "podprotectors/status"), status);
   },
-  "of a version that is not served is not found": async (t) => {
-    refused(await t.target.request("GET", "/apis/apps/v9"), 404, "NotFound", missing);
-  },
 });
 
-export const serverCases = [...users, ...paths, ...media, ...discovery];
+export const serverCases = [...paths, ...discovery];

@@ -2,18 +2,10 @@
 import assert from "node:assert/strict";
 import { bodies, cellStatus } from "../bodies.ts";
 import { theme } from "../case.ts";
-import { ok, refused } from "../expect.ts";
-import { type ResourceName } from "../scope.ts";
-import { meta, type Thing, versionOf } from "../thing.ts";
+import { ok } from "../expect.ts";
+import { columnsOf, meta, type Thing, versionOf } from "../thing.ts";
 
 const age = /^\d+s$/;
-
-/** `name type format priority` of each column. */
-function columns(table: Thing): readonly string[] {
-  return (table.columnDefinitions ?? []).map(({ name, type, format, priority }) =>
-    [name, type, format, priority].join(" ").replace("  ", " "),
-  );
-}
 
 /** The cells of each row by the names of the columns. */
 function rows(table: Thing): readonly Readonly<Record<string, unknown>>[] {
@@ -21,100 +13,11 @@ function rows(table: Thing): readonly Readonly<Record<string, unknown>>[] {
   return (table.rows ?? []).map(({ cells }) => Object.fromEntries(cells.map((cell, at) => [headings[at] ?? "", cell])));
 }
 
-const podColumns = [
-  "Name string name 0",
-  "Ready string 0",
-  "Status string 0",
-  "Restarts string 0",
-  "Age string 0",
-  "IP string 1",
-  "Node string 1",
-  "Nominated Node string 1",
-  "Readiness Gates string 1",
-];
-
-const builtIn: Readonly<Partial<Record<ResourceName, readonly string[]>>> = {
-  pods: podColumns,
-  configmaps: ["Name string name 0", "Data string 0", "Age string 0"],
-  deployments: [
-    "Name string name 0",
-    "Ready string 0",
-    "Up-to-date string 0",
-    "Available string 0",
-    "Age string 0",
-    "Containers string 1",
-    "Images string 1",
-    "Selector string 1",
-  ],
-  replicasets: [
-    "Name string name 0",
-    "Desired integer 0",
-    "Current integer 0",
-    "Ready integer 0",
-    "Age string 0",
-    "Containers string 1",
-    "Images string 1",
-    "Selector string 1",
-  ],
-  statefulsets: ["Name string name 0", "Ready string 0", "Age string 0", "Containers string 1", "Images string 1"],
-  events: [
-    "Last Seen string 0",
-    "Type string 0",
-    "Reason string 0",
-    "Object string 0",
-    "Subobject string 1",
-    "Source string 1",
-    "Message string 0",
-    "First Seen string 1",
-    "Count string 1",
-    "Name string name 1",
-  ],
-  secrets: ["Name string name 0", "Type string 0", "Data string 0", "Age string 0"],
-  serviceaccounts: ["Name string name 0", "Age string 0"],
-  leases: ["Name string name 0", "Holder string 0", "Age string 0"],
-  poddisruptionbudgets: [
-    "Name string name 0",
-    "Min Available string 0",
-    "Max Unavailable string 0",
-    "Allowed Disruptions integer 0",
-    "Age string 0",
-  ],
-};
-
-const nodeColumns = [
-  "Name string name 0",
-  "Status string 0",
-  "Roles string 0",
-  "Age string 0",
-  "Version string 0",
-  "Internal-IP string 1",
-  "External-IP string 1",
-  "OS-Image string 1",
-  "Kernel-Version string 1",
-  "Container-Runtime string 1",
-];
-
 const shape = theme("table", {
-  "has the columns of its resource": async (t) => {
-    const space = await t.space();
-    for (const [resource, expected] of Object.entries(builtIn)) {
-      const table = ok(await space.of(resource as ResourceName).table(""), 200);
-      assert.deepEqual([table.kind, table.apiVersion], ["Table", "meta.k8s.io/v1"], resource);
-      assert.deepEqual(columns(table), expected, resource);
-    }
-    assert.deepEqual(columns(ok(await t.cluster("/api/v1", "nodes").table(""))), nodeColumns);
-    const namespaces = columns(ok(await t.cluster("/api/v1", "namespaces").table("")));
-    assert.deepEqual(namespaces, ["Name string name 0", "Status string 0", "Age string 0"]);
-    const admission = "/apis/admissionregistration.k8s.io/v1";
-    const configurations = ok(await t.cluster(admission, "validatingwebhookconfigurations").table(""));
-    assert.deepEqual(columns(configurations), ["Name string name 0", "Webhooks integer 0", "Age string 0"]);
-    const definitions = ok(await t.cluster("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions").table(""));
-    assert.deepEqual(columns(definitions), ["Name string name 0", "Created At date 0"]);
-  },
   "of a custom resource has the columns of its definition": async (t) => {
     const protectors = (await t.space()).of("podprotectors");
     await protectors.create(bodies.podProtector("a"));
-    assert.deepEqual(columns(ok(await protectors.table(""))), [
+    assert.deepEqual(columnsOf(ok(await protectors.table(""))), [
       "Name string name 0",
       "Must Stay integer 0",
       "Available integer 0",
@@ -177,24 +80,6 @@ const shape = theme("table", {
     assert.deepEqual(await objectOf({ includeObject: "Object" }), created);
     assert.equal((await objectOf({ includeObject: "None" })) ?? null, null);
     assert.equal((await configMaps.table("", { includeObject: "Frob" })).code, 400);
-  },
-  "is selected by labels": async (t) => {
-    const { configMaps } = await t.space();
-    await configMaps.create(bodies.configMap("a", {}, { labels: { app: "x" } }));
-    await configMaps.create(bodies.configMap("b"));
-    assert.deepEqual(
-      rows(ok(await configMaps.table("", { labelSelector: "app=x" }))).map(({ Name }) => Name),
-      ["a"],
-    );
-  },
-  "of what is not there is a plain status": async (t) => {
-    const { configMaps } = await t.space();
-    refused(await configMaps.table("a"), 404, "NotFound", 'configmaps "a" not found');
-  },
-  "that nobody can make is passed over for the next form": async (t) => {
-    const { configMaps } = await t.space();
-    const accept = "application/json;as=Table;v=v0;g=meta.k8s.io,application/json";
-    assert.equal(ok(await configMaps.request("GET", "", { accept })).kind, "ConfigMapList");
   },
 });
 
@@ -289,7 +174,7 @@ const watched = theme("table watch", {
     const first = await stream.next();
     assert.equal(first.type, "ADDED");
     assert.equal(first.object.kind, "Table");
-    assert.deepEqual(columns(first.object), ["Name string name 0", "Data string 0", "Age string 0"]);
+    assert.deepEqual(columnsOf(first.object), ["Name string name 0", "Data string 0", "Age string 0"]);
     assert.equal(first.object.rows?.[0]?.cells[0], "a");
     ok(await configMaps.delete("a"));
     const second = await stream.next();

@@ -71,18 +71,6 @@ const resumed = theme("watch", {
     assert.ok(compareVersions(versionOf(patched), versionOf(events[2]!.object)) < 0);
     assert.equal(meta(events[2]!.object).uid, meta(created).uid);
   },
-  "of items names their kind and apiVersion": async (t) => {
-    const space = await t.space();
-    const [event] = await briefly(space.configMaps, { resourceVersion: await history(space) });
-    assert.deepEqual([event?.object.kind, event?.object.apiVersion], ["ConfigMap", "v1"]);
-  },
-  "does not show writes that change nothing": async (t) => {
-    const { configMaps } = await t.space();
-    const created = await configMaps.create(bodies.configMap("a", { k: "1" }));
-    ok(await configMaps.merge("a", { data: { k: "1" } }));
-    ok(await configMaps.merge("a", { data: { k: "2" } }, { dryRun: "All" }));
-    assert.deepEqual(await briefly(configMaps, { resourceVersion: versionOf(created) }), []);
-  },
   "with a label selector shows objects coming and going": async (t) => {
     const space = await t.space();
     const resourceVersion = await history(space);
@@ -94,31 +82,11 @@ const resumed = theme("watch", {
     const others = await briefly(space.configMaps, { resourceVersion, labelSelector: "app=db" });
     assert.deepEqual(lines(others), ["ADDED a", "DELETED a"]);
   },
-  "with a field selector shows only that object": async (t) => {
-    const space = await t.space();
-    const resourceVersion = await history(space);
-    const events = await briefly(space.configMaps, { resourceVersion, fieldSelector: "metadata.name=b" });
-    assert.deepEqual(lines(events), ["ADDED b", "DELETED b"]);
-  },
   "of one namespace does not show another's": async (t) => {
     const [space, other] = [await t.space(), await t.space()];
     const resourceVersion = await space.configMaps.version();
     await history(other);
     assert.deepEqual(await briefly(space.configMaps, { resourceVersion }), []);
-  },
-  "of a pod's deletion shows the mark, the confirmation and the end": async (t) => {
-    const space = await t.space();
-    const { pods } = space;
-    const created = await space.livePod("a", { finalizers: ["a.b/c"] });
-    ok(await pods.delete("a", { gracePeriodSeconds: 5 }));
-    ok(await pods.delete("a", { gracePeriodSeconds: 0 }));
-    ok(await pods.merge("a", { metadata: { finalizers: null } }));
-    const events = await briefly(pods, { resourceVersion: versionOf(created) });
-    assert.deepEqual(lines(events), ["MODIFIED a", "MODIFIED a", "DELETED a"]);
-    assert.deepEqual(
-      events.map(({ object }) => meta(object).deletionGracePeriodSeconds),
-      [5, 0, 0],
-    );
   },
   "ends at its timeout": async (t) => {
     const { configMaps } = await t.space();
@@ -126,30 +94,9 @@ const resumed = theme("watch", {
     assert.deepEqual(await briefly(configMaps, { resourceVersion: await configMaps.version() }), []);
     assert.ok(performance.now() - startMs >= 900);
   },
-  "refuses a version that is no number": async (t) => {
-    const { configMaps } = await t.space();
-    const answer = await configMaps.list({ watch: true, resourceVersion: "x" });
-    refused(answer, 500, "", /^resourceVersion: Invalid value: "x"/);
-  },
-  "refuses selectors that cannot be read": async (t) => {
-    const { configMaps } = await t.space();
-    refused(await configMaps.list({ watch: true, labelSelector: "a b" }), 400, "BadRequest", /./);
-    refused(await configMaps.list({ watch: true, fieldSelector: "spec.x=1" }), 400, "BadRequest", /spec\.x/);
-  },
-  "of one object by its path is a read of it": async (t) => {
-    const { configMaps } = await t.space();
-    const created = await configMaps.create(bodies.configMap("a"));
-    assert.deepEqual(ok(await configMaps.get("a", { watch: true, timeoutSeconds: 1 })), created);
-  },
 });
 
 const state = theme("watch of the initial state", {
-  "without a version, or at 0, begins with what is there": async (t) => {
-    const space = await t.space();
-    await history(space);
-    assert.deepEqual(lines(await briefly(space.configMaps, {})), ["ADDED a"]);
-    assert.deepEqual(lines(await briefly(space.configMaps, { resourceVersion: 0 })), ["ADDED a"]);
-  },
   "with bookmarks says where it ends, asked or not": async (t) => {
     const space = await t.space();
     await history(space);
@@ -196,18 +143,6 @@ const state = theme("watch of the initial state", {
     assert.deepEqual(lines(await stream.until(isBookmark)), ["ADDED a", "BOOKMARK"]);
     stream.close();
   },
-  "without bookmarks does not say where it ends": async (t) => {
-    const space = await t.space();
-    await history(space);
-    const events = await briefly(space.configMaps, { ...initial, allowWatchBookmarks: false });
-    assert.deepEqual(lines(events), ["ADDED a"]);
-  },
-  "is left out by sendInitialEvents=false": async (t) => {
-    const space = await t.space();
-    await history(space);
-    const none = await briefly(space.configMaps, { ...initial, allowWatchBookmarks: false, sendInitialEvents: false });
-    assert.deepEqual(none, []);
-  },
   "of a version that is not there yet ends with an error in the stream": async (t) => {
     const { configMaps } = await t.space();
     const resourceVersion = String(BigInt(await configMaps.version()) + 1_000_000n);
@@ -217,16 +152,6 @@ const state = theme("watch of the initial state", {
       [["ERROR", 504, "Timeout"]],
     );
     assert.equal(events[0]?.object.details?.causes?.[0]?.reason, "ResourceVersionTooLarge");
-  },
-  "needs the match NotOlderThan, which nothing else may have": async (t) => {
-    const { configMaps } = await t.space();
-    const needs = /sendInitialEvents requires setting resourceVersionMatch to NotOlderThan/;
-    for (const resourceVersionMatch of ["", "Exact"]) {
-      const query = { watch: true, sendInitialEvents: true, resourceVersionMatch };
-      refused(await configMaps.list(query), 422, "Invalid", needs);
-    }
-    const alone = /resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided/;
-    refused(await configMaps.list({ watch: true, resourceVersionMatch: "NotOlderThan" }), 422, "Invalid", alone);
   },
 });
 
@@ -268,3 +193,46 @@ const lost = exclusiveTheme("history loss", {
 });
 
 export const watchCases = [...resumed, ...state, ...lost];
+
+/** A version that the server has not reached. */
+function future(version: string): string {
+  return String(BigInt(version) + 1_000_000n);
+}
+
+const versioned = theme("list", {
+  "over all namespaces holds those of each": async (t) => {
+    const [one, other] = [await t.space(), await t.space()];
+    const labels = { shared: one.name };
+    await one.configMaps.create(bodies.configMap("a", {}, { labels }));
+    await other.configMaps.create(bodies.configMap("b", {}, { labels }));
+    const all = t.cluster("/api/v1", "configmaps");
+    assert.deepEqual(names(ok(await all.list({ labelSelector: `shared=${one.name}` }))), ["a", "b"]);
+  },
+  "at a version is not older than it": async (t) => {
+    const { configMaps } = await t.space();
+    const resourceVersion = versionOf(await configMaps.create(bodies.configMap("d")));
+    const list = ok(await configMaps.list({ resourceVersion }));
+    assert.ok(compareVersions(versionOf(list), resourceVersion) >= 0);
+    assert.ok(names(list).includes("d"));
+    const explicit = ok(await configMaps.list({ resourceVersion, resourceVersionMatch: "NotOlderThan" }));
+    assert.ok(names(explicit).includes("d"));
+  },
+  "of a version that is not there yet ends with a timeout of its own kind": async (t) => {
+    const { configMaps } = await t.space();
+    const answer = await configMaps.list({ resourceVersion: future(await configMaps.version()) });
+    const status = refused(answer, 504, "Timeout", /^Timeout: Too large resource version: \d+, current: \d+$/);
+    const cause = { reason: "ResourceVersionTooLarge", message: "Too large resource version" };
+    assert.deepEqual(status.details, { causes: [cause], retryAfterSeconds: 1 });
+  },
+});
+
+const gets = theme("get", {
+  "of a version that is not there yet ends with a timeout": async (t) => {
+    const { configMaps } = await t.space();
+    const created = await configMaps.create(bodies.configMap("a"));
+    const answer = await configMaps.get("a", { resourceVersion: future(versionOf(created)) });
+    refused(answer, 504, "Timeout", /^Timeout: Too large resource version/);
+  },
+});
+
+export const listCases = [...versioned, ...gets];

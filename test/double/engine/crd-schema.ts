@@ -86,16 +86,32 @@ export interface CustomSchema {
   validate(object: KubeObject): readonly FieldError[];
 }
 
+const ajv = new Ajv({ strict: false, allErrors: true, verbose: true });
+ajv.addFormat("date-time", dateTime);
+ajv.addFormat("int32", { type: "number", validate: (value: number) => value >= -(2 ** 31) && value < 2 ** 31 });
+for (const format of ["int64", "float", "double", "byte", "date", "duration"]) ajv.addFormat(format, true);
+
+/** By text. Tests and simulations begin thousands of clusters with the same few definitions. */
+const compiled = new Map<string, CustomSchema>();
+/** More than there are kinds of sources; whoever draws schemas at random does not fill the memory. */
+const compiledMax = 50;
+
 /** Compiles the `openAPIV3Schema` of a CRD version; a schema that is no schema throws. */
 export function compileCustomSchema(schema: JsonObject): CustomSchema {
+  const text = JSON.stringify(schema);
+  const known = compiled.get(text) ?? compileAnew(structuredClone(schema));
+  if (compiled.size >= compiledMax) compiled.clear();
+  compiled.set(text, known);
+  return known;
+}
+
+function compileAnew(schema: JsonObject): CustomSchema {
   // metadata is not the CRD's to describe.
   const root = { ...schema, properties: { ...asObject(schema["properties"]), metadata: {} } };
   const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true;
-  const ajv = new Ajv({ strict: false, allErrors: true, verbose: true });
-  ajv.addFormat("date-time", dateTime);
-  ajv.addFormat("int32", { type: "number", validate: (value: number) => value >= -(2 ** 31) && value < 2 ** 31 });
-  for (const format of ["int64", "float", "double", "byte", "date", "duration"]) ajv.addFormat(format, true);
   const validate = ajv.compile(root);
+  // It keeps what it has compiled, by identity.
+  ajv.removeSchema(root);
   return {
     prune(object) {
       const { apiVersion, kind, metadata, ...rest } = object;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readPodRecord } from "../../../src/api/pod.ts";
-import { readWorkloadKind } from "../../../src/api/workload-kind.ts";
+import { readPodRecord, readWorkloadKind } from "../../../src/api/pod.ts";
 import { decodeObject, decodeWatchEvent } from "../../../src/kube/protobuf/index.ts";
 import { protobufAnswer, protobufEvent } from "./pod-protobuf.ts";
 

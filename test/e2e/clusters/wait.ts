@@ -2,7 +2,11 @@
  * Waiting for something outside of this process: polled, because there is nothing to subscribe to, and always with a
  * limit.
  */
+import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
+
+/** In milliseconds. */
+export const second = 1_000;
 
 /** 20 polls a second cost nothing on loopback and add at most 50 ms to a wait. */
 const pollIntervalMs = 50;
@@ -34,4 +38,10 @@ export async function waitFor<T>(
 /** Thrown by a probe when waiting longer is pointless. */
 export class GiveUp extends Error {
   override readonly name = "GiveUp";
+}
+
+/** What must be there to go on. */
+export function present<T>(value: T | undefined): T {
+  assert.ok(value !== undefined);
+  return value;
 }

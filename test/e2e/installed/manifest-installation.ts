@@ -101,14 +101,17 @@ export class ManifestInstallation {
   }
 }
 
-/** One cluster, as docs/install.md section 2 has it. `components`: the Deployments that run; default all. */
+/**
+ * One cluster, as docs/install.md section 2 has it, with files for the certificate. `components`: the Deployments that
+ * run; default all.
+ */
 export async function installSingleCluster(
   context: CaseContext,
   cluster: Cluster,
   components?: readonly string[],
 ): Promise<ManifestInstallation & { readonly folder: string }> {
   const folder = path.join(context.directory, "my-cluster");
-  makeTlsFiles(path.join(folder, "tls"));
+  await makeTlsFiles(path.join(folder, "tls"));
   const balancer = await startBalancer(context);
   writeKustomization(folder, {
     bases: ["overlays/single-cluster"],
@@ -161,7 +164,7 @@ export async function installFleet(
   const client = path.join(workerFolder, "client");
   await shareAccounts(context, core, worker);
 
-  if (!isIssued) makeTlsFiles(path.join(coreFolder, "tls"));
+  if (!isIssued) await makeTlsFiles(path.join(coreFolder, "tls"));
   makeClientFiles(client);
   await trustClients(context, core, [client]);
   writeKustomization(coreFolder, {

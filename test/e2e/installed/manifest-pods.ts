@@ -4,22 +4,24 @@
  * substituted: ports, and the paths of mounted Secrets and of the ServiceAccount's token. Each substitution is printed.
  */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { request } from "undici";
-import { readDockerfile } from "../../../scripts/image-root.ts";
-import { type Deployment } from "../../manifests/manifest-files.ts";
-import { type KubeObject, type ObjectList } from "../clusters/admin-client.ts";
 import { type ManagedProcess } from "../../../scripts/child-processes.ts";
+import { readDockerfile } from "../../../scripts/image/image-root.ts";
+import { type KubeObject, type ObjectList } from "../clusters/admin-client.ts";
 import { type Cluster } from "../clusters/cluster.ts";
 import { MetricsText } from "../clusters/metrics-text.ts";
-import { systemNamespace } from "../clusters/role-accounts.ts";
 import { freePorts } from "../clusters/ports.ts";
-import { program } from "../fleet/process.ts";
-import { type CaseContext } from "../runner/runner.ts";
-import { SecretVolume } from "./secret-volume.ts";
+import { systemNamespace } from "../clusters/role-accounts.ts";
 import { GiveUp, waitFor } from "../clusters/wait.ts";
+import { program } from "../fleet/process.ts";
+import { SecretVolume } from "./secret-volume.ts";
+import { type CaseContext } from "../runner/runner.ts";
+import { type Deployment } from "../../manifests/manifest-files.ts";
 
 export const dockerfile = fileURLToPath(new URL("../../../Dockerfile", import.meta.url));
 const readyLimitMs = 60_000;
@@ -224,5 +226,19 @@ export class ManifestPod {
   /** SIGTERM, as when a pod is deleted; it must end by itself with 0. */
   async stop(): Promise<void> {
     assert.deepEqual(await this.process.stop(stopGraceMs), { code: 0, signal: null }, this.process.name);
+  }
+}
+
+const handshakeLimitMs = 5_000;
+
+/** Its fingerprint. */
+export async function shownBy(webhook: ManifestPod): Promise<string> {
+  // What is shown matters here; the API server is the one that verifies it.
+  const socket = connect({ host: "127.0.0.1", port: webhook.ports["webhook"] ?? 0, rejectUnauthorized: false });
+  try {
+    await once(socket, "secureConnect", { signal: AbortSignal.timeout(handshakeLimitMs) });
+    return socket.getPeerX509Certificate()?.fingerprint256 ?? "";
+  } finally {
+    socket.destroy();
   }
 }

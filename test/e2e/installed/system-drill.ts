@@ -12,7 +12,7 @@ import { kubectl, type KubectlResult } from "../clusters/kubectl.ts";
 import { type Kubelet, type KubeletOptions, startKubelet } from "../objects/kubelet.ts";
 import { createPods, listPods, type Pod } from "../objects/pods.ts";
 import { type CaseContext } from "../runner/runner.ts";
-import { waitFor } from "../clusters/wait.ts";
+import { present, waitFor } from "../clusters/wait.ts";
 
 const readyLimitMs = 40_000;
 
@@ -43,8 +43,7 @@ export class SystemDrill {
   #kubelet: Kubelet | undefined;
 
   constructor(context: CaseContext, fleet: Fleet) {
-    const [worker] = fleet.workers;
-    assert.ok(worker !== undefined);
+    const worker = present(fleet.workers[0]);
     this.fleet = fleet;
     this.cluster = worker.cluster;
     this.#context = context;

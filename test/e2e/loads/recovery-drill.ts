@@ -16,7 +16,7 @@ import { GiveUp, waitFor } from "../clusters/wait.ts";
 /**
  * Each step of a recovery. A watch waits up to 5 s for a server that was away or did not know us, 5 s longer for one
  * that is just starting (it asks for that), and again up to 10 s before the list that a restarted server makes
- * necessary; up to 30 s for one that answers with errors (src/kube/watch/backoff.ts). The rest is for Leases (4.4 s
+ * necessary; up to 30 s for one that answers with errors (src/kube/watch/state.ts). The rest is for Leases (4.4 s
  * between two attempts) and for what follows on a busy machine.
  */
 const recoveryLimitMs = 45_000;

@@ -9,7 +9,7 @@ import { type Fleet, type FleetOptions, startFleet } from "../fleet/fleet.ts";
 import { startKubelet } from "../objects/kubelet.ts";
 import { isServing, listPods } from "../objects/pods.ts";
 import { type CaseContext } from "../runner/runner.ts";
-import { waitFor } from "../clusters/wait.ts";
+import { second, waitFor } from "../clusters/wait.ts";
 
 export interface WorkloadsOptions {
   readonly count: number;
@@ -28,7 +28,6 @@ export interface Workloads {
   readonly available: AvailableWatch;
 }
 
-const second = 1_000;
 /** Each pod takes some requests of the controllers, which make 20 a second. */
 const startLimitMs = 180 * second;
 const requestsInFlight = 16;

@@ -31,6 +31,14 @@ export type AccountWrite = {
   readonly path: string;
 } & Deed;
 
+/** What one account does: who should refuse it, the sentence, the path, the deed. */
+export function writesOf(
+  by: Writer,
+  rows: readonly (readonly [Verdict, string, string, Deed])[],
+): readonly AccountWrite[] {
+  return rows.map(([verdict, what, path, deed]) => ({ by, verdict, what, path, ...deed }));
+}
+
 export const add = (path: string, value: unknown): Operation => ({ op: "add", path, value });
 export const replace = (path: string, value: unknown): Operation => ({ op: "replace", path, value });
 export const remove = (path: string): Operation => ({ op: "remove", path });
@@ -38,3 +46,6 @@ export const remove = (path: string): Operation => ({ op: "remove", path });
 export const key = (text: string): string => text.replaceAll("~", "~0").replaceAll("/", "~1");
 /** An annotation in a path. */
 export const note = (name: string): string => `/metadata/annotations/${key(name)}`;
+
+export const put = (...operations: readonly Operation[]): Deed => ({ put: operations });
+export const patch = (...operations: readonly Operation[]): Deed => ({ patch: operations });

@@ -3,7 +3,7 @@
  * rights-stage.ts. That any account but the generator's could read the keys of the authorities would undo it.
  */
 import { authoritySecret, servedSecret, trustedConfigMap } from "../../../src/certificates/objects.ts";
-import { type AccountWrite, add, type Writer } from "./account-write.ts";
+import { type AccountWrite, add, type Writer, writesOf } from "./account-write.ts";
 import { systemNamespace } from "../clusters/role-accounts.ts";
 
 const secretsPath = `/api/v1/namespaces/${systemNamespace}/secrets`;
@@ -18,36 +18,34 @@ export function certificateDeeds(): readonly AccountWrite[] {
 }
 
 function ofGenerator(): readonly AccountWrite[] {
-  const by = "generator";
   const filled = [add("/data", {})];
-  return [
-    { by, verdict: "allowed", what: "reads the authorities with their keys", path: authorityPath, read: true },
-    { by, verdict: "allowed", what: "stores an authority", path: authorityPath, patch: filled },
-    { by, verdict: "allowed", what: "stores a certificate", path: servedPath, patch: filled },
-    { by, verdict: "allowed", what: "publishes authorities", path: trustedPath, patch: filled },
-    { by, verdict: "rbac", what: "lists Secrets", path: secretsPath, read: true },
-    { by, verdict: "rbac", what: "reads another Secret", path: `${secretsPath}/podseidon-core-kubeconfig`, read: true },
-    {
-      by,
-      verdict: "rbac",
-      what: "creates a Secret",
-      path: secretsPath,
-      create: { apiVersion: "v1", kind: "Secret", metadata: { name: "evil", namespace: systemNamespace }, ...evil },
-    },
-    { by, verdict: "rbac", what: "deletes the authorities", path: authorityPath, remove: { dryRun: true } },
-  ];
+  return writesOf("generator", [
+    ["allowed", "reads the authorities with their keys", authorityPath, { read: true }],
+    ["allowed", "stores an authority", authorityPath, { patch: filled }],
+    ["allowed", "stores a certificate", servedPath, { patch: filled }],
+    ["allowed", "publishes authorities", trustedPath, { patch: filled }],
+    ["rbac", "lists Secrets", secretsPath, { read: true }],
+    ["rbac", "reads another Secret", `${secretsPath}/podseidon-core-kubeconfig`, { read: true }],
+    [
+      "rbac",
+      "creates a Secret",
+      secretsPath,
+      { create: { apiVersion: "v1", kind: "Secret", metadata: { name: "evil", namespace: systemNamespace }, ...evil } },
+    ],
+    ["rbac", "deletes the authorities", authorityPath, { remove: { dryRun: true } }],
+  ]);
 }
 
 function ofOthers(by: Writer): readonly AccountWrite[] {
   const changed = [add("/data", evil.data)];
   const isServing = by === "webhook";
-  return [
-    { by, verdict: "rbac", what: "reads the authorities with their keys", path: authorityPath, read: true },
-    { by, verdict: "rbac", what: "lists Secrets", path: secretsPath, read: true },
-    { by, verdict: "rbac", what: "replaces the authorities", path: authorityPath, patch: changed },
-    { by, verdict: "rbac", what: "replaces what webhooks serve", path: servedPath, patch: changed },
-    { by, verdict: "rbac", what: "publishes authorities", path: trustedPath, patch: changed },
-    { by, verdict: isServing ? "allowed" : "rbac", what: "reads what webhooks serve", path: servedPath, read: true },
-    { by, verdict: "allowed", what: "reads what is published", path: trustedPath, read: true },
-  ];
+  return writesOf(by, [
+    ["rbac", "reads the authorities with their keys", authorityPath, { read: true }],
+    ["rbac", "lists Secrets", secretsPath, { read: true }],
+    ["rbac", "replaces the authorities", authorityPath, { patch: changed }],
+    ["rbac", "replaces what webhooks serve", servedPath, { patch: changed }],
+    ["rbac", "publishes authorities", trustedPath, { patch: changed }],
+    [isServing ? "allowed" : "rbac", "reads what webhooks serve", servedPath, { read: true }],
+    ["allowed", "reads what is published", trustedPath, { read: true }],
+  ]);
 }

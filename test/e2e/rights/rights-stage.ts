@@ -1,4 +1,4 @@
-/** Objects of every kind that Podseidon's accounts write: protector-writes.ts and other-writes.ts try theirs on them. */
+/** Objects of each kind that Podseidon's accounts write: protector-writes.ts and other-writes.ts try theirs on them. */
 import path from "node:path";
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { annotations, finalizer } from "../../../src/api/v1alpha1/names.ts";

@@ -6,12 +6,11 @@
 import { type EventEmitter } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { type KubeAssets, kubernetesVersion } from "../../../scripts/kube-assets.ts";
 import { type ManagedProcess, type ProcessSet } from "../../../scripts/child-processes.ts";
-import { type Cluster } from "../clusters/cluster.ts";
+import { type KubeAssets, kubernetesVersion } from "../../../scripts/kube-assets.ts";
 import { type ClusterPool } from "../clusters/cluster-pool.ts";
+import { type Cluster } from "../clusters/cluster.ts";
 import { isPortTaken } from "../clusters/ports.ts";
-import { StrayRejections } from "./stray-rejections.ts";
 
 /** What a case measured, in the order in which it is printed. `deletionFigures` supplies the usual ones. */
 export type Figures = Readonly<Record<string, number | string>>;
@@ -29,6 +28,17 @@ export interface E2eCase {
   readonly hasOwnClusters?: true;
   /** Throws (assert) when the behaviour is not there. */
   readonly run: (context: CaseContext) => Promise<Figures>;
+}
+
+type CaseRow = readonly [
+  timeLimitMs: number,
+  run: E2eCase["run"],
+  more?: Omit<E2eCase, "name" | "timeLimitMs" | "run">,
+];
+
+/** Cases by their names. */
+export function e2eCases(rows: Readonly<Record<string, CaseRow>>): readonly E2eCase[] {
+  return Object.entries(rows).map(([name, [timeLimitMs, run, more]]) => ({ name, timeLimitMs, run, ...more }));
 }
 
 export interface CaseContext {
@@ -252,4 +262,44 @@ function writeResults(options: RunnerOptions, cases: readonly CaseResult[]): voi
   };
   mkdirSync(path.dirname(options.resultFile), { recursive: true });
   writeFileSync(options.resultFile, `${JSON.stringify(content, null, 2)}\n`);
+}
+
+const event = "unhandledRejection";
+
+class StrayRejections {
+  readonly #source: Pick<EventEmitter, "on" | "off">;
+  readonly #seen: unknown[] = [];
+  #next = Promise.withResolvers<never>();
+
+  /** Listens from now on; `source` is Node.js' `process`. */
+  constructor(source: Pick<EventEmitter, "on" | "off">) {
+    this.#source = source;
+    this.#expect();
+    source.on(event, this.#onRejection);
+  }
+
+  /** As `job`, but rejects as soon as there is a stray rejection. */
+  race<T>(job: Promise<T>): Promise<T> {
+    return Promise.race([job, this.#next.promise]);
+  }
+
+  /** Those since the last call. */
+  take(): readonly unknown[] {
+    this.#expect();
+    return this.#seen.splice(0);
+  }
+
+  stop(): void {
+    this.#source.off(event, this.#onRejection);
+  }
+
+  readonly #onRejection = (cause: unknown): void => {
+    this.#seen.push(cause);
+    this.#next.reject(new Error("a promise failed that nobody was waiting for", { cause }));
+  };
+
+  #expect(): void {
+    this.#next = Promise.withResolvers<never>();
+    this.#next.promise.catch(() => undefined); // mostly nobody races
+  }
 }

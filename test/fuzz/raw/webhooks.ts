@@ -7,7 +7,6 @@ import os from "node:os";
 import path from "node:path";
 import { ProcessSet } from "../../../scripts/child-processes.ts";
 import { issueClientCertificate, issueServerCertificate } from "../../../src/certificates/index.ts";
-import { writeFiles } from "../../../scripts/tls-certificates.ts";
 import { startCore } from "../../attack/core.ts";
 import { freePorts } from "../../e2e/clusters/ports.ts";
 import { collectorText } from "../../support/garbage-collector.ts";
@@ -111,7 +110,7 @@ async function writeCertificates(directory: string): Promise<Reach["clients"]> {
     "tls.key": server.privateKey,
     "client-ca.crt": valid.caCertificate + expired.caCertificate,
   };
-  writeFiles(directory, files, ["tls.key"]);
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(directory, name), text);
   const pair = ({ certificate, privateKey }: typeof valid): KeyPair => ({ cert: certificate, key: privateKey });
   return { valid: pair(valid), foreign: pair(foreign), expired: pair(expired) };
 }

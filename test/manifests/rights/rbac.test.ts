@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import { cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { sourceIDs } from "../../../src/config/generator-rules.ts";
@@ -13,62 +15,14 @@ import {
   type Role,
   type RoleBinding,
 } from "../manifest-files.ts";
-import { rightsIn } from "./rights.ts";
+import { rightTexts } from "./rights.ts";
 
-const crdName = "podprotectors.podseidon.kubewharf.io";
-
-const workerLease = cellLeaseName("worker-1");
-
-/** All rights, as "account @ where: verbs resource [names]". Widen one, and widen it here too. */
-const clusterRights = {
-  core: [
-    "podseidon-aggregator-worker-1 @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
-    "podseidon-aggregator-worker-1 @ *: update podprotectors/status.podseidon.kubewharf.io",
-    "podseidon-aggregator-worker-1 @ podseidon-system: create leases.coordination.k8s.io",
-    "podseidon-aggregator-worker-1 @ podseidon-system: create,patch events",
-    `podseidon-aggregator-worker-1 @ podseidon-system: get,patch leases.coordination.k8s.io [${workerLease}]`,
-    "podseidon-generator @ *: create,patch events",
-    "podseidon-generator @ *: get customresourcedefinitions.apiextensions.k8s.io",
-    `podseidon-generator @ *: get customresourcedefinitions.apiextensions.k8s.io [${crdName}]`,
-    "podseidon-generator @ *: get,list,watch namespaces",
-    "podseidon-generator @ *: get,list,watch,create,patch,delete podprotectors.podseidon.kubewharf.io",
-    "podseidon-generator @ *: get,list,watch,patch deployments.apps",
-    "podseidon-generator @ *: update podprotectors/status.podseidon.kubewharf.io",
-    "podseidon-generator @ podseidon-system: create configmaps",
-    "podseidon-generator @ podseidon-system: create leases.coordination.k8s.io",
-    "podseidon-generator @ podseidon-system: get,patch configmaps [podseidon-generator-state]",
-    "podseidon-generator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-generator]",
-    "podseidon-generator @ podseidon-system: list,create,patch,delete leases.coordination.k8s.io",
-    "podseidon-webhook @ *: create,patch events",
-    "podseidon-webhook @ *: get customresourcedefinitions.apiextensions.k8s.io [podprotectors.podseidon.kubewharf.io]",
-    "podseidon-webhook @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
-    "podseidon-webhook @ *: list deployments.apps",
-    "podseidon-webhook @ *: list,watch namespaces",
-    "podseidon-webhook @ *: update podprotectors/status.podseidon.kubewharf.io",
-    "podseidon-webhook @ podseidon-system: get configmaps [podseidon-generator-state]",
-    "podseidon-webhook @ podseidon-system: get deployments.apps [podseidon-webhook]",
-    "podseidon-webhook @ podseidon-system: list leases.coordination.k8s.io",
-  ],
-  worker: [
-    "podseidon-aggregator @ *: get namespaces [kube-system]",
-    "podseidon-aggregator @ *: list,watch pods",
-    "podseidon-aggregator @ *: patch pods/status",
-    "podseidon-aggregator @ podseidon-system: create leases.coordination.k8s.io",
-    "podseidon-aggregator @ podseidon-system: get,update leases.coordination.k8s.io [podseidon-aggregator]",
-    "podseidon-aggregator @ podseidon-update-trigger: create pods",
-    "podseidon-aggregator @ podseidon-update-trigger: delete pods [podseidon-update-trigger]",
-    "podseidon-aggregator @ podseidon-update-trigger: patch pods [podseidon-update-trigger]",
-    "podseidon-webhook @ *: get pods",
-  ],
-} as const;
-
-/** In a cluster that is its own only worker, in place of the rights of worker-1: the Lease may be any cell's. */
-const ownCoreRights = [
-  "podseidon-aggregator @ *: get,list,watch podprotectors.podseidon.kubewharf.io",
-  "podseidon-aggregator @ *: update podprotectors/status.podseidon.kubewharf.io",
-  "podseidon-aggregator @ podseidon-system: create,get,patch leases.coordination.k8s.io",
-  "podseidon-aggregator @ podseidon-system: create,patch events",
-];
+/** The sections of rights.txt. */
+function rightsOf(section: "core" | "worker" | "own core"): readonly string[] {
+  const text = readFileSync(path.join(import.meta.dirname, "rights.txt"), "utf8");
+  const lines = text.split(`[${section}]\n`)[1]!.split("\n\n")[0]!.trimEnd().split("\n");
+  return lines.map((line) => line.replace("LEASE-OF-WORKER-1", cellLeaseName("worker-1")));
+}
 
 function isRole(object: Manifest): object is Role {
   return object.kind === "Role" || object.kind === "ClusterRole";
@@ -86,26 +40,17 @@ function isForPeople({ metadata }: Pick<Manifest, "metadata">): boolean {
   return isAggregated({ metadata }) || metadata.labels?.["app.kubernetes.io/component"] === "people";
 }
 
-function textsOf(objects: readonly Manifest[]): string[] {
-  return rightsIn(objects)
-    .map(({ account, namespace = "*", verbs, resource, names }) => {
-      const limit = names === undefined ? "" : ` [${names.join(",")}]`;
-      return `${account} @ ${namespace}: ${verbs.join(",")} ${resource}${limit}`;
-    })
-    .toSorted();
-}
-
 for (const cluster of ["core", "worker"] as const) {
   test(`in a ${cluster} cluster each account has exactly the rights of the table`, () => {
-    assert.deepEqual(textsOf(render(`overlays/${cluster}`)), clusterRights[cluster]);
+    assert.deepEqual(rightTexts(render(`overlays/${cluster}`)), rightsOf(cluster));
   });
 }
 
 test("in a single cluster the accounts have the rights of core and worker together", () => {
-  const others = clusterRights.core.filter((right) => !right.startsWith("podseidon-aggregator-worker-1"));
+  const others = rightsOf("core").filter((right) => !right.startsWith("podseidon-aggregator-worker-1"));
   assert.deepEqual(
-    textsOf(render("overlays/single-cluster")),
-    [...ownCoreRights, ...others, ...clusterRights.worker].toSorted(),
+    rightTexts(render("overlays/single-cluster")),
+    [...rightsOf("own core"), ...others, ...rightsOf("worker")].toSorted(),
   );
 });
 
@@ -160,7 +105,7 @@ test("a role without binding does not exist, and neither does a binding for an a
 test("the update-trigger of its own uses the role that the aggregator's right to the dummy pod comes from", () => {
   const objects = [...render("overlays/worker"), ...render("base/update-trigger")];
   assert.deepEqual(
-    textsOf(objects).filter((right) => right.startsWith("podseidon-update-trigger")),
+    rightTexts(objects).filter((right) => right.startsWith("podseidon-update-trigger")),
     [
       "podseidon-update-trigger @ podseidon-update-trigger: create pods",
       "podseidon-update-trigger @ podseidon-update-trigger: delete pods [podseidon-update-trigger]",
@@ -171,9 +116,9 @@ test("the update-trigger of its own uses the role that the aggregator's right to
 
 test("the rights to further kinds of sources are those to Deployments, or less", () => {
   const objects = [...render("overlays/core"), ...render("base/generator-sources")];
-  const core: readonly string[] = clusterRights.core;
+  const core = rightsOf("core");
   assert.deepEqual(
-    textsOf(objects).filter((right) => !core.includes(right)),
+    rightTexts(objects).filter((right) => !core.includes(right)),
     sourceIDs
       .filter((id) => id !== "deployments.apps")
       .map((id) => `get,list,watch${sourceKindOf(id).isNeverWritten === true ? "" : ",patch"} ${id}`)
@@ -198,7 +143,7 @@ test("the aggregator of a namespace has rights in it alone, and to its own Lease
   for (const cell of ["team-a", "team-b"]) {
     const account = `podseidon-aggregator-${cell}`;
     assert.deepEqual(
-      textsOf(objects).filter((right) => right.startsWith(`${account} @`)),
+      rightTexts(objects).filter((right) => right.startsWith(`${account} @`)),
       [
         `${account} @ kube-system: get namespaces [kube-system]`,
         `${account} @ podseidon-system: create leases.coordination.k8s.io`,
@@ -217,7 +162,7 @@ test("the aggregator of a namespace has rights in it alone, and to its own Lease
 });
 
 test("the aggregators of cells by label share the account of a single cluster, with names of their own", () => {
-  const rights = textsOf(render("overlays/label-cells"));
+  const rights = rightTexts(render("overlays/label-cells"));
   for (const right of [
     "podseidon-aggregator @ podseidon-system: get,update leases.coordination.k8s.io " +
       "[podseidon-aggregator-blue,podseidon-aggregator-green]",
@@ -227,5 +172,5 @@ test("the aggregators of cells by label share the account of a single cluster, w
       "[podseidon-update-trigger-blue,podseidon-update-trigger-green]",
   ])
     assert.ok(rights.includes(right), right);
-  assert.equal(rights.length, textsOf(render("overlays/single-cluster")).length);
+  assert.equal(rights.length, rightTexts(render("overlays/single-cluster")).length);
 });

@@ -30,6 +30,24 @@ export function rightsIn(objects: readonly Manifest[]): readonly Right[] {
   });
 }
 
+/** The same, as "account @ where: verbs resource [names]", sorted. */
+export function rightTexts(objects: readonly Manifest[]): string[] {
+  return rightsIn(objects).map(textOf).toSorted();
+}
+
+/** What roles allow, bound or not: the role stands in the account's place. */
+export function roleTexts(roles: readonly Role[]): string[] {
+  const rights = roles.flatMap(({ metadata: { name, namespace }, rules }) =>
+    rules.flatMap((rule) => resourcesOf(rule).map((resource) => rightOf({ account: name, namespace, resource, rule }))),
+  );
+  return rights.map(textOf).toSorted();
+}
+
+function textOf({ account, namespace = "*", verbs, resource, names }: Right): string {
+  const limit = names === undefined ? "" : ` [${names.join(",")}]`;
+  return `${account} @ ${namespace}: ${verbs.join(",")} ${resource}${limit}`;
+}
+
 function resourcesOf({ apiGroups, resources }: PolicyRule): readonly string[] {
   return apiGroups.flatMap((group) => resources.map((resource) => resourceName(group, resource)));
 }

@@ -1,4 +1,4 @@
-// Pins promtool, by which `make alerts` checks and tests the rules of manifests/monitoring. scripts/promtool.ts builds
+// Pins promtool, by which `make alerts` checks and tests the rules of manifests/monitoring. scripts/go/promtool.ts builds
 // it from here. Nothing of the product imports this module.
 module podseidon-promtool
 

@@ -11,7 +11,7 @@ import { builtInResources } from "../../double/engine/resources.ts";
 import { uncountedLabel } from "../processes/fleet.ts";
 import { sideNamespace } from "../clusters/namespaces.ts";
 import { type Cell, type World } from "../world.ts";
-import { drawBrokenSpec, drawBrokenStatus } from "./broken-protectors.ts";
+import { drawBrokenSpec, drawBrokenStatus } from "./people/broken-protectors.ts";
 import { Draws } from "../../support/draws.ts";
 import { quietly } from "./quietly.ts";
 import { drawLabels, drawSelector } from "./selectors.ts";

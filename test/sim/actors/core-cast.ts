@@ -1,10 +1,10 @@
 /** Who acts in a core: the owner of the budget, those of the sources, who approves, and what the core itself loses. */
 import { type Core } from "../core.ts";
 import { type World } from "../world.ts";
-import { Approvers } from "./approvers.ts";
-import { CoreLosses } from "./core-losses.ts";
-import { ModeOwners } from "./modes.ts";
-import { ProtectorOwner } from "./protectors.ts";
+import { Approvers } from "./people/approvers.ts";
+import { CoreLosses } from "./strikes/core-losses.ts";
+import { ModeOwners } from "./people/modes.ts";
+import { ProtectorOwner } from "./people/protectors.ts";
 import { SourceOwners } from "./sources.ts";
 
 export class CoreCast {

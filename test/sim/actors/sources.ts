@@ -11,8 +11,8 @@ import { type KindOfSource, kindsOfSources, ofDeployments } from "../checkers/so
 import { namespace as ownNamespace, sourceNamespace } from "../clusters/namespaces.ts";
 import { type Core } from "../core.ts";
 import { type World } from "../world.ts";
-import { FollowedProtectorOwner } from "./followed-protectors.ts";
-import { type ProtectorOwner } from "./protectors.ts";
+import { FollowedProtectorOwner } from "./people/followed-protectors.ts";
+import { type ProtectorOwner } from "./people/protectors.ts";
 import { quietly } from "./quietly.ts";
 import { drawEdit, drawOverrides, drawSpec, drawStatus, scaledTo } from "./source-specs.ts";
 

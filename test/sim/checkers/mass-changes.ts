@@ -9,7 +9,7 @@ import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { asNumber, type KubeObject } from "../../double/engine/object.ts";
 import { type Change } from "../../double/engine/store.ts";
 import { type Kernel } from "../kernel/kernel.ts";
-import { shadowModeOf } from "./shadows.ts";
+import { shadowModeOf } from "./reviews/shadows.ts";
 
 /**
  * Who has lost a floor within ten minutes is among those of which half is too many; besides, what a generator knows of

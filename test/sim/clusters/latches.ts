@@ -1,6 +1,6 @@
 /** The ConfigMap of a generator as people see it: what is held, and how they let it pass (docs/mass-changes.md). */
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
-import { decodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches/latches.ts";
+import { decodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../src/kube/generator-state.ts";
 import { asObject, asString, type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";

@@ -5,7 +5,7 @@ import { asArray, asObject, type JsonObject, type KubeObject } from "../../doubl
 import { builtInResources } from "../../double/index.ts";
 import { type SimApiServer } from "../clusters/api-server.ts";
 import { namespace } from "../clusters/namespaces.ts";
-import { type Stage } from "../scenarios/stage.ts";
+import { type Stage } from "../scenarios/commands/stage.ts";
 
 const { pods } = builtInResources;
 const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };

@@ -10,9 +10,9 @@ import { type JsonObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/index.ts";
 import { namespace } from "../clusters/namespaces.ts";
 import { type Core } from "../core.ts";
-import { Arguments } from "../scenarios/arguments.ts";
-import { type Stage } from "../scenarios/stage.ts";
-import { worldOf } from "../scenarios/world-command.ts";
+import { Arguments } from "../scenarios/commands/arguments.ts";
+import { type Stage } from "../scenarios/commands/stage.ts";
+import { worldOf } from "../scenarios/commands/world-command.ts";
 import { createPod, evict, type PodFields } from "./pods.ts";
 
 const { nodes, podDisruptionBudgets } = builtInResources;

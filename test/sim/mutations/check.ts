@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { mutations } from "./catalog.ts";
+import { mutations } from "./catalog/catalog.ts";
 import { type Mutation } from "./mutation.ts";
 
 /** A line of the child's output. */

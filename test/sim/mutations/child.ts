@@ -7,8 +7,8 @@
 import type * as Run from "../run.ts";
 import type * as Player from "../scenarios/player.ts";
 import { readScenarios } from "../scenarios/scenario-file.ts";
-import { Copies } from "../scenarios/without-rule.ts";
-import { mutations } from "./catalog.ts";
+import { Copies } from "../scenarios/rules/without-rule.ts";
+import { mutations } from "./catalog/catalog.ts";
 import { type ChildLine } from "./check.ts";
 
 const [name, code, first, last, limitMs] = process.argv.slice(2);

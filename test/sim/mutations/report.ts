@@ -1,5 +1,5 @@
 /** `make sim MUTATIONS=1`: does the simulation notice every mutation? */
-import { mutations } from "./catalog.ts";
+import { mutations } from "./catalog/catalog.ts";
 import { checkMutations, type Verdict } from "./check.ts";
 
 /** Enough for the rarest, with room. */

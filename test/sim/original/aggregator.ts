@@ -10,11 +10,9 @@ import { isKubeError, type KubeClient } from "../../../src/kube/kube-client.ts";
 import { pods as podResource, type StoredProtector } from "../../../src/kube/resources.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { compileSelector, matches } from "../../../src/label-index/index.ts";
-import { type Component } from "../../../src/lifecycle/component.ts";
-import { createBackground } from "../../../src/roles/background.ts";
-import { connectCores } from "../../../src/roles/cores.ts";
+import { type Component, createBackground } from "../../../src/lifecycle/component.ts";
+import { connectCores, type Runtime } from "../../../src/roles/runtime.ts";
 import { createProtectorInformer } from "../../../src/roles/informers.ts";
-import { type Runtime } from "../../../src/roles/runtime.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { cellsOf, type GoBucket, type GoCell, putStatus } from "./status.ts";
 

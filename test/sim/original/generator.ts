@@ -6,10 +6,8 @@ import { type Stored } from "../../../src/kube/informer.ts";
 import { type KubeClient, resourcePath } from "../../../src/kube/kube-client.ts";
 import { podProtectors } from "../../../src/kube/resources.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
-import { type Component } from "../../../src/lifecycle/component.ts";
-import { createBackground } from "../../../src/roles/background.ts";
-import { connectCores } from "../../../src/roles/cores.ts";
-import { type Runtime } from "../../../src/roles/runtime.ts";
+import { type Component, createBackground } from "../../../src/lifecycle/component.ts";
+import { connectCores, type Runtime } from "../../../src/roles/runtime.ts";
 import { asObject, type KubeObject } from "../../double/engine/object.ts";
 
 const deployments = { group: "apps", version: "v1", resource: "deployments" };

@@ -2,9 +2,13 @@
  * Plays a scenario. A file of its own, so that a copy of it can be loaded in which a rule of the product is switched
  * off (without-rule.ts).
  */
-import { runCommand, startStage } from "./commands.ts";
+import assert from "node:assert/strict";
+import { runCommand, startStage } from "./commands/commands.ts";
 import { type Scenario } from "./scenario-file.ts";
-import { type Stage } from "./stage.ts";
+import { type Stage } from "./commands/stage.ts";
+
+/** Of the story of a failure. */
+const linesShown = 40;
 
 export interface Played {
   /** What did not hold: outcomes with their file and line, and what the checkers found. */
@@ -33,6 +37,16 @@ export async function play(
   for (const { standing, minAvailable } of totals.breaches)
     findings.push(`floor broken: ${standing} of ${minAvailable}`);
   return { findings, recent: kernel.recent() };
+}
+
+/** Of a scenario that came out otherwise. */
+export function story({ findings, recent }: Played): string {
+  return [...findings, "the last lines:", ...recent.slice(-linesShown)].join("\n");
+}
+
+export async function assertHolds(scenario: Scenario): Promise<void> {
+  const played = await play(scenario, "observed");
+  assert.deepEqual(played.findings, [], story(played));
 }
 
 async function tryCommand(stage: Stage, command: Scenario["commands"][number]): Promise<string | undefined> {

@@ -1,10 +1,10 @@
 /**
  * Scenarios as text, in the style of data-driven tests. A file begins with a comment that says why it is there, then:
  *
- *   without: …                  mutations (rules.ts, mutations/catalog.ts), or algorithm=NAME: the rule that closes the
- *                               sequence, switched off
+ *   without: …                  mutations (rules/rules.ts, mutations/catalog/catalog.ts), or algorithm=NAME: the rule
+ *                               that closes the sequence, switched off
  *   breaks: …                   what must be found then; more such pairs may follow
- *   VERB ARGUMENT… -> OUTCOME   one command a line, see commands.ts
+ *   VERB ARGUMENT… -> OUTCOME   one command a line, see commands/commands.ts
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -32,6 +32,9 @@ export interface Scenario {
 }
 
 const folder = new URL("./", import.meta.url);
+
+/** As long as dozens of others each; `make proofs` holds them. */
+export const longScenarios: ReadonlySet<string> = new Set(["47h-full-list-of-releases"]);
 
 /** All scenarios of this folder, by name. */
 export function readScenarios(): readonly Scenario[] {

@@ -1,7 +1,7 @@
 /** One run as a task for a worker: what goes in and what comes out can both be sent between threads. */
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { runWorld } from "../run.ts";
-import { type Exclusion, type ExclusionUse } from "../checkers/exclusions.ts";
+import { type Exclusion, type ExclusionUse } from "../checkers/accounting/exclusions.ts";
 import { drawPlan, type FaultClass, type Plan } from "../plan.ts";
 import { type World } from "../world.ts";
 

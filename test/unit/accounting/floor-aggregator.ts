@@ -5,8 +5,7 @@
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { type CellStatus, type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { FirstSeen } from "../../../src/accounting/settle/first-seen.ts";
-import { CellMemory, type OwnAggregation } from "../../../src/accounting/count/cell-memory.ts";
+import { type OwnAggregation } from "../../../src/accounting/count/protector-memory.ts";
 import { planCell } from "../../../src/accounting/count/cell-plan.ts";
 import { FenceRegistry } from "../../../src/accounting/settle/fence-registry.ts";
 import { countPods } from "../../../src/accounting/count/pod-counts.ts";
@@ -17,7 +16,7 @@ import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { at as ms } from "../../support/moment.ts";
 import { FloorWorld, type WorldOptions } from "./floor-world.ts";
-import { marks, settlementConfig, version } from "./samples.ts";
+import { SampleMemory, settlementConfig, version } from "./samples.ts";
 
 interface Patch {
   readonly uid: string;
@@ -29,8 +28,7 @@ interface Patch {
 export class FloorAggregator {
   readonly #world: FloorWorld;
   readonly cellID: string;
-  #firstSeen = new FirstSeen();
-  #memory = new CellMemory(marks);
+  #memory: SampleMemory;
   #fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
   #pods = new Map<string, PodRecord>();
   #appliedEvents = 0;
@@ -46,14 +44,14 @@ export class FloorAggregator {
   constructor(world: FloorWorld, cellID: string) {
     this.#world = world;
     this.cellID = cellID;
+    this.#memory = new SampleMemory(undefined, world.options.minReadySeconds);
     this.#observe(false);
   }
 
   /** The process starts anew, with a list from a server that may be behind. */
   restart(): void {
     const events = this.#events().length;
-    this.#firstSeen = new FirstSeen();
-    this.#memory = new CellMemory(marks);
+    this.#memory = new SampleMemory(undefined, this.#world.options.minReadySeconds);
     this.#fences = new FenceRegistry(settlementConfig.settlementFenceDelayMs, settlementConfig.settleWindowMs);
     this.#pods = new Map();
     this.#appliedEvents = 0;
@@ -142,27 +140,24 @@ export class FloorAggregator {
     const config = { ...settlementConfig, settleWindowMs: faults.settleWindowMs ?? settlementConfig.settleWindowMs };
     const settlement = settle({
       buckets: cell?.admissionHistory?.buckets ?? [],
-      firstSeen: this.#firstSeen,
+      firstSeen: this.#memory.firstSeen,
       snapshot,
       fences: this.#fences,
       config,
       nowMs: ms(world.nowMs),
     });
     this.#wantsFence = settlement.fence;
-    const readCell =
+    this.#memory.shown =
       faults.oldSnapshotsWrite === true && cell?.aggregation?.resourceVersion !== undefined
         ? { ...cell, aggregation: { ...cell.aggregation, resourceVersion: version(1) } }
         : cell;
     const plan = planCell({
       cellID: this.cellID,
-      cell: readCell,
+      memory: this.#memory,
       census: countPods(this.#pods.values(), minReadySeconds, world.now),
-      countedSpec: "spec",
-      minReadySeconds,
       snapshot,
       lastEventTime: this.#lastEventTime,
       settlement,
-      memory: this.#memory,
       settleWindowMs: config.settleWindowMs,
       nowMs: ms(world.nowMs),
       now: world.now,
@@ -184,7 +179,7 @@ export class FloorAggregator {
     world.countingOf.set(this.cellID, { version: this.#snapshotVersion, now: world.now });
     // A lost answer: the watch will bring our own write.
     if (world.chance(0.1)) return;
-    this.#memory.wrote(cell.aggregation);
+    this.#memory.counted(cell.aggregation);
     this.#objectIndex = world.objects.length - 1;
     this.#observe(true);
   }
@@ -211,7 +206,7 @@ export class FloorAggregator {
   }
 
   #observe(continuous: boolean): void {
-    this.#firstSeen.observe(
+    this.#memory.firstSeen.observe(
       this.#cell(this.#base())?.admissionHistory?.buckets ?? [],
       ms(this.#world.nowMs),
       continuous,

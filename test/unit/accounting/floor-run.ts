@@ -1,6 +1,7 @@
 /**
  * How a FloorWorld runs: what happens at random in one step, how it heals, and one whole run from a seed.
  */
+import assert from "node:assert/strict";
 import { type Rng } from "../../../src/util/rng.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { AggregatedWorld } from "./floor-aggregator.ts";
@@ -119,4 +120,21 @@ export function run(seed: number, faults: Faults = {}): AggregatedWorld {
   const world = new AggregatedWorld(optionsOf(rng, faults), rng);
   for (let count = 0; count < stepsPerWorld; count += 1) step(world);
   return world;
+}
+
+/** No world of the seeds breaks its floor, and all of them heal; they admit enough to show something. */
+export function assertWorldsHold(seeds: number): void {
+  let quotaAdmissions = 0;
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    try {
+      const world = run(seed);
+      quotaAdmissions += world.quotaAdmissions;
+      const healedMs = heal(world);
+      assert.ok(healedMs <= healedWithinMs, `still open after ${healedMs} ms`);
+    } catch (error) {
+      throw new Error(`seed ${seed}: ${String(error)}`, { cause: error });
+    }
+  }
+  const wanted = (5 * seeds) / 12;
+  assert.ok(quotaAdmissions > wanted, `only ${quotaAdmissions} admissions took quota: the worlds are too quiet`);
 }

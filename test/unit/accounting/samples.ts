@@ -11,7 +11,7 @@ import {
   type CellStatus,
   type PodProtector,
 } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { type OwnAggregation } from "../../../src/accounting/count/cell-memory.ts";
+import { type OwnAggregation, ProtectorMemory } from "../../../src/accounting/count/protector-memory.ts";
 import { RecountMarks } from "../../../src/accounting/count/recount-mark.ts";
 import { FirstSeen } from "../../../src/accounting/settle/first-seen.ts";
 import { type Disruption } from "../../../src/accounting/reserve/disruption.ts";
@@ -153,6 +153,51 @@ export function snapshot(pods: readonly SnapshotPod[], snapshotVersion: number, 
 }
 
 export const settlementConfig = { settlementFenceDelayMs: 10_000, settleWindowMs: 75_000 } as const;
+
+/** What is remembered of `protector`, whose cell "a" is `shown`, whatever was written. Its counts answer to "spec". */
+export class SampleMemory extends ProtectorMemory {
+  shown: CellStatus | undefined;
+  /** Not yet while the first event is taken in, so that the first plan begins to wait. */
+  spec: string | undefined = "spec";
+
+  constructor(shown?: CellStatus, minReadySeconds = 30) {
+    const sample = protector(2, [], minReadySeconds);
+    const stored = {
+      key: objectKey("default", "web"),
+      uid: "protector",
+      resourceVersion: version(1),
+      protector: sample,
+    };
+    super(stored, "selector", { cellID: "a", marks }, ms(0));
+    this.shown = shown;
+  }
+
+  override cell(): CellStatus | undefined {
+    return this.shown;
+  }
+
+  override countedSpec(): string | undefined {
+    return this.spec;
+  }
+
+  /** What is recorded is this now, without an event. Returns how it is read. */
+  show(aggregation: Aggregation | undefined): Aggregation | undefined {
+    this.shown = aggregation === undefined ? undefined : cell(aggregation);
+    return this.recorded();
+  }
+
+  /** As after a write of these counts. */
+  counted(aggregation: OwnAggregation): this {
+    this.wrote(this.newest, aggregation, ms(0));
+    return this;
+  }
+
+  /** The core goes back. */
+  restored(nowMs: number): this {
+    this.watched(this.newest, "selector", true, ms(nowMs));
+    return this;
+  }
+}
 
 /** An aggregator's view of one cell: what it has seen of the buckets and what it knows of fences. */
 export class Bench {

@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Bucket, type CellStatus } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { CellMemory } from "../../../src/accounting/count/cell-memory.ts";
 import { type CellPlan, planCell } from "../../../src/accounting/count/cell-plan.ts";
 import { type Disruption } from "../../../src/accounting/reserve/disruption.ts";
 import { countPods } from "../../../src/accounting/count/pod-counts.ts";
@@ -19,10 +18,10 @@ import {
   counts,
   disruption,
   livePod,
-  marks,
   notReady,
   pod,
   protector,
+  SampleMemory,
   single,
   snapshot,
   timeText,
@@ -51,7 +50,7 @@ const alive = (...uids: string[]): ReturnType<typeof livePod>[] => uids.map((uid
 function plan(
   recorded: CellStatus | undefined,
   changes: {
-    memory?: CellMemory;
+    memory?: SampleMemory;
     version?: number;
     barrier?: number;
     now?: number;
@@ -59,13 +58,13 @@ function plan(
     pods?: number;
   },
 ): CellPlan {
+  const memory = changes.memory ?? new SampleMemory();
+  memory.shown = recorded;
   const uids = Array.from({ length: changes.pods ?? 3 }, (_, index) => pod(String(index)));
   return planCell({
     cellID: "a",
-    cell: recorded,
+    memory,
     census: countPods(uids, 30, at(50)),
-    countedSpec: "spec",
-    minReadySeconds: 30,
     snapshot: { version: version(changes.version ?? 100), barrierSentAtMs: ms(changes.barrier ?? -Infinity) },
     lastEventTime: undefined,
     settlement: changes.settlement ?? {
@@ -75,7 +74,6 @@ function plan(
       barrierFromMs: undefined,
       wakeAtMs: undefined,
     },
-    memory: changes.memory ?? new CellMemory(marks),
     settleWindowMs: 75_000,
     nowMs: ms(changes.now ?? 1000),
     now: at(50),
@@ -88,10 +86,8 @@ test("an unseen admission stays although a later event of another pod was seen",
   object.review(disruption("y"));
   const bench = new Bench().see(object.buckets, 0);
   const { buckets } = bench.settle(0, snapshot([livePod("x", 20, true), ...alive("y", "z")], 20));
-  assert.deepEqual(
-    buckets.map(({ podUID }) => podUID),
-    ["y"],
-  );
+  const uids = buckets.map(({ podUID }) => podUID);
+  assert.deepEqual(uids, ["y"]);
 });
 
 test("more admissions than compactThreshold are all remembered", () => {
@@ -147,10 +143,8 @@ test("a refused second review of a pod leaves its bucket alone", () => {
   object.review(disruption("x"));
   object.cells = [cell(counts(2), object.buckets)];
   assert.equal(object.review(disruption("x")), "rejected");
-  assert.deepEqual(
-    object.buckets.map(({ podUID }) => podUID),
-    ["x"],
-  );
+  const uids = object.buckets.map(({ podUID }) => podUID);
+  assert.deepEqual(uids, ["x"]);
 });
 
 test("a deletion that is retried at 74 s waits from then on", () => {
@@ -196,10 +190,8 @@ test("the bucket of an eviction outlasts every request of its pod; a successor o
 });
 
 test("after a restore of the core, counts are not used until they are written again, even when equal", () => {
-  const memory = new CellMemory(marks);
-  memory.wrote(counts(3, { resourceVersion: version(120) }));
+  const memory = new SampleMemory().counted(counts(3, { resourceVersion: version(120) })).restored(1000);
   const restored = cell(counts(3, { resourceVersion: version(120) }));
-  memory.restored(ms(1000));
   const lost = new Map([["a", version(120)]]);
   assert.equal(new Protected([restored]).review(disruption("y"), { countsLostUpTo: lost }), "counts-pending");
   assert.equal(plan(restored, { memory, version: 130, barrier: 75_999, now: 80_000 }).kind, "barrier");
@@ -235,10 +227,8 @@ test("an eviction removes the version of a DELETE's bucket, single or packed, so
     assert.equal(object.review(disruption("x", { operation: "evict" }), { config }), "admitted");
     const bench = new Bench().see(object.buckets, 0);
     const { buckets } = bench.settle(1000, snapshot([livePod("x", 99), livePod("p", 99), livePod("q", 99)], 99));
-    assert.deepEqual(
-      buckets.map(({ podUID }) => podUID),
-      ["x"],
-    );
+    const uids = buckets.map(({ podUID }) => podUID);
+    assert.deepEqual(uids, ["x"]);
     // Another DELETE does not bring the version back.
     object.review(disruption("x", { as: { resourceVersion: version(99) } }), { config });
     assert.equal(object.buckets.find(({ podUID }) => podUID === "x")?.podResourceVersion, undefined);
@@ -246,8 +236,7 @@ test("an eviction removes the version of a DELETE's bucket, single or packed, so
 });
 
 test("a Go webhook that drops extensions costs the aggregator that wrote them no barrier", () => {
-  const memory = new CellMemory(marks);
-  memory.wrote(counts(3));
+  const memory = new SampleMemory().counted(counts(3));
   const { resourceVersion: _a, countedAt: _b, countedSpec: _c, initializedReplicas: _d, ...byGo } = counts(3);
   assert.equal(plan(cell(byGo), { memory }).kind, "unchanged");
   assert.equal(plan(cell(byGo), { memory, pods: 2 }).kind, "write");

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { objectKey } from "../../../src/api/object-key.ts";
-import { createAggregatorMetrics } from "../../../src/aggregator/metrics.ts";
+import { createAggregatorMetrics, createHeartbeatMetrics } from "../../../src/aggregator/metrics.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
+
+async function exposes(registry: ReturnType<typeof createMetrics>, lines: readonly string[]): Promise<void> {
+  const { text } = await registry.expose();
+  for (const line of lines) assert.ok(text.includes(line), `${line} in\n${text}`);
+}
 
 test("the registry takes every metric with the labels that the aggregator sets", async () => {
   const registry = createMetrics({ byNamespace: true, byUser: false, ofProcess: false });
@@ -21,18 +26,17 @@ test("the registry takes every metric with the labels that the aggregator sets",
     protectors: 10,
     selectors: 9,
     queue: 3,
-    nextEventPool: 4,
-    barrierPool: 5,
-    fencePool: 6,
+    "next-event-pool": 4,
+    "barrier-pool": 5,
+    "fence-pool": 6,
     fences: 7,
-    fencesWaiting: 8,
+    "fences-waiting": 8,
   });
   metrics.setOldestOpen({ delete: 1, eviction: 90, packed: 0, unknown: 2 });
   metrics.fullestHistory.set({}, 0.5);
   metrics.poolDrainCount.observe({}, 5);
   metrics.poolDrainPeriod.observe({}, 6);
-  const { text } = await registry.expose();
-  for (const line of [
+  await exposes(registry, [
     'aggregator_reconcile_count{namespace="default",error="Conflict"} 1',
     "aggregator_fullest_history_ratio 0.5",
     'worker_queue_length{worker="aggregator"} 3',
@@ -51,7 +55,24 @@ test("the registry takes every metric with the labels that the aggregator sets",
     'aggregator_oldest_open_admission_age_seconds{kind="eviction"} 90',
     "aggregator_next_event_pool_drain_count_count 1",
     "aggregator_next_event_pool_drain_period_count 1",
-  ]) {
-    assert.ok(text.includes(line), `${line} in\n${text}`);
-  }
+  ]);
+});
+
+test("the registry takes every metric with the labels that the heartbeat sets, and one reason is 1", async () => {
+  const registry = createMetrics({ byNamespace: true, byUser: false, ofProcess: false });
+  const metrics = createHeartbeatMetrics(registry);
+  metrics.sent.inc({ core: "core", result: "sent" });
+  metrics.coreResets.inc();
+  metrics.setAge("core", 1500);
+  metrics.setBehind("core", 3);
+  metrics.setSilence("core", "first-counts");
+  metrics.setSilence("core", "pods-not-fresh");
+  await exposes(registry, [
+    'aggregator_heartbeat_total{core="core",result="sent"} 1',
+    "aggregator_core_history_reset_total 1",
+    'aggregator_heartbeat_age_seconds{core="core"} 1.5',
+    'aggregator_heartbeat_behind{core="core"} 3',
+    'aggregator_heartbeat_silence{core="core",reason="first-counts"} 0',
+    'aggregator_heartbeat_silence{core="core",reason="pods-not-fresh"} 1',
+  ]);
 });

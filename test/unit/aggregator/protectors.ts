@@ -1,6 +1,11 @@
 /** Stored PodProtectors for tests that need no cluster. */
-import { type Aggregation, type Bucket } from "../../../src/api/v1alpha1/pod-protector.ts";
-import { type OwnAggregation } from "../../../src/accounting/count/cell-memory.ts";
+import {
+  type Aggregation,
+  type Bucket,
+  type LabelSelector,
+  type PodProtector,
+} from "../../../src/api/v1alpha1/pod-protector.ts";
+import { type OwnAggregation } from "../../../src/accounting/count/protector-memory.ts";
 import { counts as sampleCounts, version as versionOf } from "../accounting/samples.ts";
 import { readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
 
@@ -34,4 +39,18 @@ export function storedProtector(version: number, options: ProtectorOptions = {})
 
 export function counts(version: string, available = 1): OwnAggregation {
   return sampleCounts(available, { resourceVersion: versionOf(version) });
+}
+
+/** One that counts by `aggregationSelector`, or else by the selector. */
+export function selecting(
+  selector: LabelSelector,
+  aggregationSelector?: LabelSelector,
+  namespace = "default",
+): PodProtector {
+  return {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name: "any", namespace, uid: "u", resourceVersion: "1" },
+    spec: { minAvailable: 1, minReadySeconds: 0, selector, ...(aggregationSelector && { aggregationSelector }) },
+  };
 }

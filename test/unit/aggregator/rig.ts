@@ -1,7 +1,9 @@
 /**
  * An aggregator with real informers between two engines of the API double, a core and a worker, on one virtual clock.
  */
-import { type PodRecord } from "../../../src/api/pod.ts";
+import assert from "node:assert/strict";
+import { type TestContext } from "node:test";
+import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import {
   type Bucket,
@@ -9,60 +11,17 @@ import {
   type PodProtector,
   type PodProtectorSpec,
 } from "../../../src/api/v1alpha1/pod-protector.ts";
-import {
-  Aggregator,
-  type AggregatorSettings,
-  Coverage,
-  createAggregatorMetrics,
-  createPodDecoder,
-} from "../../../src/aggregator/index.ts";
-import { type Informer, type Stored } from "../../../src/kube/informer.ts";
-import { podProtectors, pods, readProtector, type StoredProtector } from "../../../src/kube/resources.ts";
-import { createInformer, listBarrier } from "../../../src/kube/watch/index.ts";
 import { summarize } from "../../../src/accounting/count/summary.ts";
-import { createSyncTime } from "../../../src/accounting/settle/sync-time.ts";
-import { formatMicroTime } from "../../../src/api/micro-time.ts";
-import { type Clock, type EpochMicros } from "../../../src/util/clock.ts";
-import { type LogFields, type Logger } from "../../../src/util/logger.ts";
-import { silentMetrics } from "../../../src/util/metrics.ts";
-import { UpdateTrigger } from "../../../src/update-trigger/update-trigger.ts";
+import { type Component } from "../../../src/lifecycle/component.ts";
+import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources as types, type ResourceType } from "../../double/engine/resources.ts";
 import { Engine, permissivePodProtectorCrd } from "../../double/index.ts";
-import { type CountingMetrics, createCountingMetrics } from "../kube/counting-metrics.ts";
+import { EngineClient } from "../../support/engine-client.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.ts";
-import { EngineClient } from "../../support/engine-client.ts";
+import { cellID, defaultConfig, runAggregator, type Running, type StartOptions } from "./run-aggregator.ts";
 
-export const cellID = "cell-1";
-
-const defaultConfig: AggregatorSettings = {
-  cellID,
-  syncTime: createSyncTime({ kind: "observed" }),
-  history: { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1000 },
-  settlementFenceDelayMs: 10_000,
-  settleWindowMs: 75_000,
-  podProtectorLabelSelector: {},
-  rateJitterLow: 0.5,
-  rateJitterHigh: 1,
-  queue: { concurrency: 10, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 100 },
-};
-
-export interface Running {
-  readonly aggregator: Aggregator;
-  readonly coverage: Coverage;
-  readonly core: EngineClient;
-  readonly worker: EngineClient;
-  readonly metrics: CountingMetrics;
-  readonly logs: { readonly level: string; readonly message: string; readonly fields: LogFields | undefined }[];
-  readonly podInformer: Informer<PodRecord>;
-  readonly protectorInformer: Informer<StoredProtector>;
-  /** Timers set so far through the aggregator's clock. */
-  readonly timersSet: () => number;
-  /** Begins to lead; resolved once `depose` or `stop` has taken effect. */
-  readonly lead: () => void;
-  readonly depose: () => Promise<void>;
-  readonly stop: () => Promise<void>;
-}
+export { cellID, type Running };
 
 export interface PodOptions {
   readonly labels?: Readonly<Record<string, string>>;
@@ -76,7 +35,7 @@ export class Rig {
   coreEngine: Engine;
   workerEngine: Engine;
   protectorType!: ResourceType;
-  readonly #running: Running[] = [];
+  readonly #stops = new Set<() => Promise<void>>();
   readonly #crd: unknown;
   #noise = 0;
 
@@ -175,6 +134,15 @@ export class Rig {
     await this.addBucket(name, { podUID: uid, podResourceVersion: resourceVersion as ResourceVersion, ...bucket });
   }
 
+  /** Records the admission of an eviction. */
+  async evict(name: string, pod: string): Promise<void> {
+    await this.addBucket(name, { podUID: this.uidOf(pod) });
+  }
+
+  uidOf(pod: string): string {
+    return this.workerEngine.get(types.pods, "default", pod).metadata.uid;
+  }
+
   async addBucket(name: string, bucket: Partial<Bucket>): Promise<void> {
     const whole = { startTime: formatMicroTime(this.clock.epochMicros()), ...bucket };
     await this.editCell(name, (cell) => ({
@@ -222,21 +190,42 @@ export class Rig {
     await this.workerEngine.delete(types.pods, "default", name, { gracePeriodSeconds: 0 });
   }
 
-  async start(
-    options: { config?: Partial<AggregatorSettings>; trigger?: boolean; lead?: boolean; seed?: number } = {},
-  ): Promise<Running> {
+  async start(options: StartOptions = {}): Promise<Running> {
     const core = new EngineClient("core", this.coreEngine);
     const worker = new EngineClient("worker", this.workerEngine);
     const running = runAggregator(this.clock, core, worker, { ...defaultConfig, ...options.config }, options);
-    this.#running.push(running);
+    this.#stops.add(running.stop);
     await this.clock.advance(0);
     if (options.lead !== false) running.lead();
     await this.clock.advance(0);
     return running;
   }
 
+  /** Starts the parts of a process. They stop at the end, or when what is returned is called. */
+  async run(components: Promise<readonly Component[]>): Promise<() => Promise<void>> {
+    const parts = await components;
+    for (const part of parts) await part.start();
+    const stop = async (): Promise<void> => {
+      this.#stops.delete(stop);
+      // Time goes on, as in a real stop.
+      const stopped = Promise.all(parts.map((part) => part.stop()));
+      await this.clock.advance(0);
+      await stopped;
+    };
+    this.#stops.add(stop);
+    return stop;
+  }
+
+  /** Lets time pass, and looks at what is recorded of web then. */
+  async after(ms: number, expected: { available?: number; buckets?: number }, why = "of web"): Promise<void> {
+    await this.clock.advance(ms);
+    const { available, buckets } = expected;
+    if (available !== undefined) assert.equal(this.available("web"), available, why);
+    if (buckets !== undefined) assert.equal(this.buckets("web").length, buckets, why);
+  }
+
   async stop(): Promise<void> {
-    for (const running of this.#running) await running.stop();
+    for (const stop of this.#stops) await stop();
   }
 }
 
@@ -246,7 +235,7 @@ export async function createRig(crd: unknown = permissivePodProtectorCrd(), cloc
   return rig;
 }
 
-/** Makes a rig, hands it to `body`, and stops everything afterwards. */
+/** Makes a rig, hands it to `body`, and closes it afterwards. */
 export async function withRig(body: (rig: Rig) => Promise<void>, crd?: unknown): Promise<void> {
   const rig = await createRig(crd);
   try {
@@ -254,141 +243,38 @@ export async function withRig(body: (rig: Rig) => Promise<void>, crd?: unknown):
   } finally {
     await rig.stop();
   }
+  await rig.clock.advance(0);
+  assert.equal(rig.clock.pendingTimers, 0, "no timer is left");
 }
 
-function runAggregator(
-  virtual: VirtualClock,
-  core: EngineClient,
-  worker: EngineClient,
-  config: AggregatorSettings,
-  options: { trigger?: boolean; seed?: number },
-): Running {
-  let timers = 0;
-  const clock: Clock = {
-    monotonicMs: () => virtual.monotonicMs(),
-    epochMicros: () => virtual.epochMicros(),
-    setTimer(delayMs, callback) {
-      timers += 1;
-      return virtual.setTimer(delayMs, callback);
-    },
-  };
-  const logs: Running["logs"] = [];
-  const logger = recordingLogger(logs);
-  const rng = createSeededRng(options.seed ?? 7);
-  const metrics = createCountingMetrics();
-  const shared = { clock: virtual, rng: createSeededRng(3), logger, metrics: silentMetrics };
-  const protectors = createInformer<StoredProtector>({
-    ...shared,
-    client: core,
-    resource: podProtectors,
-    name: "podprotectors",
-    decode(raw) {
-      const read = readProtector(raw);
-      return read.ok ? read.stored : undefined;
-    },
+/** The rig of a test. At the end everything is stopped, and no timer may be left. */
+export async function rigFor(t: TestContext, crd?: unknown): Promise<Rig> {
+  const rig = await createRig(crd);
+  t.after(async () => {
+    await rig.stop();
+    await rig.clock.advance(0);
+    assert.equal(rig.clock.pendingTimers, 0, "no timer is left");
   });
-  const aggregatorMetrics = createAggregatorMetrics(metrics);
-  const podInformer = createInformer<PodRecord>({
-    ...shared,
-    client: worker,
-    resource: pods,
-    name: "pods",
-    decode: createPodDecoder({ kind: "observed" }, config.syncTime, aggregatorMetrics),
-  });
-  const trigger =
-    options.trigger === true
-      ? new UpdateTrigger(
-          {
-            updateFrequencyMs: 30_000,
-            dummyPod: {
-              name: "dummy",
-              namespace: "default",
-              labels: {},
-              annotations: {},
-              image: "none",
-              scheduler: "none",
-            },
-          },
-          { worker, clock, logger, metrics },
-        )
-      : undefined;
-  const coverage = new Coverage({
-    pods: podInformer,
-    excludedNamespaces: new Set(),
-    dummyPod: { namespace: "default", name: "dummy" },
-  });
-  const aggregator = new Aggregator(config, {
-    core,
-    worker,
-    protectors,
-    pods: podInformer,
-    coverage,
-    listBarrier: (signal) => listBarrier(worker, pods, undefined, { signal }),
-    touch: () => trigger?.touch(),
-    clock,
-    rng,
-    logger,
-    metrics: aggregatorMetrics,
-  });
-  coverage.watch();
-  const life = new AbortController();
-  let leadership = new AbortController();
-  let leading: Promise<unknown> = Promise.resolve();
-  const work = runInformers(aggregator, protectors, podInformer, life.signal);
-  return {
-    aggregator,
-    coverage,
-    core,
-    worker,
-    metrics,
-    logs,
-    podInformer,
-    protectorInformer: protectors,
-    timersSet: () => timers,
-    lead() {
-      leadership = new AbortController();
-      leading = Promise.all([aggregator.lead(leadership.signal), trigger?.run(leadership.signal)]);
-    },
-    async depose() {
-      leadership.abort();
-      await leading;
-    },
-    async stop() {
-      leadership.abort();
-      life.abort();
-      await Promise.all([leading, work]);
-    },
-  };
+  return rig;
 }
 
-async function runInformers<T extends Stored, U extends Stored>(
-  aggregator: Aggregator,
-  protectors: Informer<T>,
-  podInformer: Informer<U>,
-  signal: AbortSignal,
-): Promise<void> {
-  const synced = new Promise<void>((resolve) => {
-    protectors.subscribe({ onEvent() {}, onListed: () => resolve() });
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  const watching = protectors.run(signal);
-  await synced;
-  aggregator.podsStarting();
-  await Promise.all([watching, podInformer.run(signal)]);
+export interface CountedOptions extends StartOptions {
+  /** Names of the pods of web. */
+  readonly pods?: readonly string[];
+  readonly spec?: Partial<PodProtectorSpec>;
+  readonly ms?: number;
+  readonly crd?: unknown;
 }
 
-function recordingLogger(logs: Running["logs"]): Logger {
-  const add =
-    (level: string) =>
-    (message: string, fields?: LogFields): void =>
-      void logs.push({ level, message, fields });
-  const logger: Logger = {
-    error: add("error"),
-    warn: add("warn"),
-    info: add("info"),
-    verbose() {},
-    isVerbose: () => false,
-    with: () => logger,
-  };
-  return logger;
+/** A rig with web and its pods, all Ready, and an aggregator that has counted them after `ms`. */
+export async function counted(t: TestContext, options: CountedOptions = {}): Promise<Running & { readonly rig: Rig }> {
+  const { pods: names = ["a", "b", "c"], spec, ms = 65_000, crd, ...start } = options;
+  const rig = await rigFor(t, crd);
+  await rig.protect("web", spec);
+  for (const name of names) await rig.pod(name);
+  const running = await rig.start(start);
+  await rig.after(ms, { available: names.length });
+  running.core.log = [];
+  running.worker.log = [];
+  return { rig, ...running };
 }

@@ -5,6 +5,7 @@ import {
   newerResourceVersion,
   parseResourceVersion,
 } from "../../../src/api/resource-version.ts";
+import { objectKey, partsOf, protectorID } from "../../../src/api/object-key.ts";
 
 const version = (text: string): NonNullable<ReturnType<typeof parseResourceVersion>> => {
   const parsed = parseResourceVersion(text);
@@ -61,4 +62,20 @@ test("the newer one wins, and anything is newer than nothing", () => {
   assert.equal(newerResourceVersion(version("9"), undefined), "9");
   assert.equal(newerResourceVersion(undefined, version("9")), "9");
   assert.equal(newerResourceVersion(undefined, undefined), undefined);
+});
+
+test("an object key names namespace and name, and gives them back", () => {
+  const key = objectKey("default", "web");
+  assert.equal(key, "default/web");
+  assert.deepEqual(partsOf(key), { namespace: "default", name: "web" });
+});
+
+test("the key of a cluster-scoped object is its name", () => {
+  assert.equal(objectKey("", "default"), "default");
+  assert.equal(objectKey(undefined, "default"), "default");
+  assert.deepEqual(partsOf(objectKey("", "default")), { namespace: "", name: "default" });
+});
+
+test("a PodProtector is named by core, namespace and name", () => {
+  assert.equal(protectorID("core", objectKey("default", "web")), "core/default/web");
 });

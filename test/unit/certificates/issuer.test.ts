@@ -1,52 +1,9 @@
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
 import { test, type TestContext } from "node:test";
-import { CertificateIssuer } from "../../../src/certificates/issuer.ts";
 import { issueServerCertificate } from "../../../src/certificates/own-authority.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { readCertificates } from "../../../src/util/pem-certificates.ts";
-import { createSeededRng } from "../../support/seeded-rng.ts";
-import { createCountingMetrics } from "../kube/counting-metrics.ts";
-import { createRecordingLogger } from "../observability/recording-logger.ts";
-import { PassClock } from "./pass-clock.ts";
-import { StoredObjects } from "./stored-objects.ts";
-
-const [served, authority, trusted] = ["podseidon-webhook-tls", "podseidon-webhook-authority", "podseidon-webhook-ca"];
-const names = { dnsNames: ["podseidon-webhook.podseidon-system.svc"], ipAddresses: ["10.0.0.1"] };
-const dayMs = 24 * 3_600_000;
-const hourMs = 3_600_000;
-const problem = "generator_certificate_issuer_problem";
-
-/** A core, and issuers that think that they lead it. */
-function createWorld(t: TestContext) {
-  const time = { nowMs: Date.UTC(2026, 0, 1) };
-  const objects = new StoredObjects(new PassClock(() => time.nowMs));
-  const events: string[] = [];
-  const metrics = createCountingMetrics();
-  const start = (skewMs: () => number = () => 0, of = names) => {
-    const clock = new PassClock(() => time.nowMs + skewMs());
-    const end = new AbortController();
-    t.after(() => end.abort());
-    const record = (_: unknown, _type: string, reason: string, message: string) => events.push(`${reason} ${message}`);
-    const logger = createRecordingLogger();
-    const parts = { client: objects, namespace: "podseidon-system", events: { record }, clock, logger, metrics };
-    void new CertificateIssuer({ ...parts, names: of }).lead(end.signal);
-    return { pass: () => clock.pass(), idle: () => clock.idle(), stop: () => end.abort() };
-  };
-  const leaf = () => new X509Certificate(objects.read(served)["tls.crt"] ?? "");
-  const bundle = () => objects.read(trusted)["ca.crt"] ?? "";
-  return { time, objects, events, metrics, start, leaf, bundle };
-}
-
-/** Whether an API server with this caBundle accepts what is served. */
-function isAccepted(leaf: X509Certificate, bundle: string, nowMs: number): boolean {
-  const isValid = ({ validFromDate, validToDate }: X509Certificate): boolean =>
-    validFromDate.getTime() <= nowMs && nowMs <= validToDate.getTime();
-  return (
-    isValid(leaf) &&
-    readCertificates(bundle).some((ca) => isValid(ca) && leaf.checkIssued(ca) && leaf.verify(ca.publicKey))
-  );
-}
+import { authority, createWorld, dayMs, hourMs, isAccepted, names, problem, served, trusted } from "./issuer-world.ts";
 
 test("the first pass makes an authority, publishes it, and signs a certificate for the webhook's names", async (t) => {
   const { time, objects, start, leaf, bundle, metrics } = createWorld(t);
@@ -230,49 +187,4 @@ test("a crash after any write of the first pass leaves what the next leader comp
     assert.ok(isAccepted(leaf(), bundle(), time.nowMs), `after ${crashAfter} writes`);
     assert.deepEqual(objects.writes, [authority, trusted, served]);
   }
-});
-
-test("eight years of two leaders, crashes, wrong clocks and clusters that are away drop no review", async (t) => {
-  const { time, objects, start, bundle } = createWorld(t);
-  const rng = createSeededRng(1);
-  // Each thinks that it leads, and one has a clock that is years behind.
-  let issuers = [start(), start(() => -1_000 * dayMs)];
-  await Promise.all(issuers.map((issuer) => issuer.idle()));
-  // A worker cluster takes the bundle when it is there; the last one is away for eight months, and then for a day.
-  const clusters = [1, 7, 30, 240].map((everyDays) => ({ everyDays, bundle: bundle() }));
-  const webhooks = Array.from({ length: 3 }, () => objects.read(served)["tls.crt"] ?? "");
-  const verdicts = new Map<string, boolean>();
-  const authorities = new Set(readCertificates(bundle()).map(({ serialNumber }) => serialNumber));
-  const leaves = new Set<string>();
-  for (let day = 1; day <= 8 * 365; day++) {
-    time.nowMs += dayMs;
-    objects.fault = ({ method }) =>
-      rng.next() < (method === "PATCH" ? 0.3 : 0.05) ? new KubeError("network", "lost") : undefined;
-    await Promise.all(issuers.map((issuer) => issuer.pass()));
-    objects.fault = () => undefined;
-    if (rng.next() < 0.02) {
-      for (const issuer of issuers) issuer.stop();
-      const skewMs = rng.next() * 30 * dayMs;
-      issuers = [start(() => skewMs), start()];
-      await Promise.all(issuers.map((issuer) => issuer.idle()));
-    }
-    for (const cluster of clusters) if (day % cluster.everyDays === 0) cluster.bundle = bundle();
-    for (const index of webhooks.keys()) if (rng.next() < 0.5) webhooks[index] = objects.read(served)["tls.crt"] ?? "";
-    for (const { serialNumber } of readCertificates(bundle())) authorities.add(serialNumber);
-    assert.ok(readCertificates(bundle()).length <= 3, `day ${day}: authorities are forgotten`);
-    for (const pem of webhooks) {
-      leaves.add(pem);
-      for (const cluster of clusters) {
-        const skewMs = (rng.next() - 0.5) * hourMs;
-        const key = `${pem}${cluster.bundle}`;
-        const isTrusted =
-          verdicts.get(key) ?? isAccepted(new X509Certificate(pem), cluster.bundle, time.nowMs + skewMs);
-        verdicts.set(key, isTrusted);
-        const { validToDate } = new X509Certificate(pem);
-        assert.ok(isTrusted && validToDate.getTime() > time.nowMs + skewMs, `day ${day}, every ${cluster.everyDays}`);
-      }
-    }
-  }
-  assert.ok(authorities.size >= 8 && authorities.size <= 10, `${authorities.size} authorities`);
-  assert.ok(leaves.size >= 45, `${leaves.size} certificates`);
 });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isGiven, valueOf, wrongUsage } from "../../../src/commands/command.ts";
+import { valueOf, wrongUsage } from "../../../src/commands/command.ts";
 
 test("of an option that may be repeated the last value counts where one is asked for", () => {
   const options = new Map([["core", ["a", "b"]]]);
   assert.equal(valueOf(options, "core"), "b");
-  assert.deepEqual([isGiven(options, "core"), isGiven(options, "watch")], [true, false]);
+  assert.deepEqual([options.has("core"), options.has("watch")], [true, false]);
 });
 
 test("wrong usage ends with 2", () => {

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { encodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches/latches.ts";
+import { cac } from "cac";
+import { valueOf } from "../../../src/commands/command.ts";
+import { parseOptions, partsOf } from "../../../src/commands/options.ts";
+import { Problem } from "../../../src/config/reading/problem.ts";
+import { encodeLatches, latchesKey } from "../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { builtInResources } from "../../double/index.ts";
+import { readPages } from "../../pages/pages.ts";
 import { createFleet, systemNamespace } from "./support/fleet.ts";
 
 /** Runs a command; `stdout` is all that it printed. */
@@ -111,4 +118,141 @@ test("names from a cluster cannot control the terminal by a problem", async () =
   assert.match(problem ?? "", /these do: namespace\/\?\[2Jshop\?, /);
   const { stdout } = await fleet.run("approve", "-o", "json");
   assert.match(stdout, /^[\x20-\x7e\n]*$/);
+});
+
+const declared = [
+  { usage: "--core <context>", description: "", isRepeatable: true },
+  { usage: "-n, --namespace <name>", description: "" },
+  { usage: "-w, --watch", description: "" },
+];
+
+test("an option is taken apart as it is declared", () => {
+  assert.deepEqual(partsOf(declared[1]!), { long: "namespace", short: "n", placeholder: "name" });
+  assert.deepEqual(partsOf(declared[2]!), { long: "watch", short: "w", placeholder: undefined });
+});
+
+test("values are taken as they were written, in any spelling, among arguments", () => {
+  const parsed = parseOptions(declared, ["a", "-n", "007", "--core=x=1", "b", "--core", "1e3", "-w"]);
+  assert(!(parsed instanceof Problem));
+  assert.deepEqual(parsed.args, ["a", "b"]);
+  assert.equal(valueOf(parsed.options, "namespace"), "007");
+  assert.deepEqual(parsed.options.get("core"), ["x=1", "1e3"]);
+  assert.deepEqual([parsed.options.has("watch"), parsed.options.has("all")], [true, false]);
+  assert.equal(valueOf(parsed.options, "kubeconfig"), undefined);
+});
+
+test("--help is found wherever it stands", () => {
+  for (const argv of [["--help"], ["x", "-h", "--core=a"]]) {
+    const parsed = parseOptions(declared, argv);
+    assert(!(parsed instanceof Problem) && parsed.asksForHelp);
+  }
+});
+
+test("a mistake names the option and what would be right", () => {
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [["--cor=x"], "unknown option --cor; did you mean --core? (--help lists all)"],
+    [["-x"], "unknown option -x (--help lists all)"],
+    [["--core"], "option --core needs a value: --core=context"],
+    [["--core="], "option --core needs a value: --core=context"],
+    [["-n", "--watch"], "option -n needs a value: --namespace=name"],
+    [["--watch=yes"], "option --watch takes no value"],
+    [["-n", "a", "--namespace=b"], 'option --namespace is given twice: "a" and "b"'],
+  ];
+  for (const [argv, message] of cases) {
+    const parsed = parseOptions(declared, argv);
+    assert(parsed instanceof Problem, argv.join(" "));
+    assert.equal(parsed.message, message);
+  }
+});
+
+test("a switch may be repeated, and a value that begins with a dash is given after =", () => {
+  const parsed = parseOptions(declared, ["-w", "-w", "--namespace=-x"]);
+  assert(!(parsed instanceof Problem));
+  assert.equal(valueOf(parsed.options, "namespace"), "-x");
+});
+
+const bash = "/bin/bash";
+/** Only ends a hang. */
+const timeout = 60_000;
+
+/** What bash offers for a line whose last word is being typed. */
+async function offered(...words: readonly string[]): Promise<readonly string[]> {
+  const { stdout } = await (await createFleet()).run("completion", "bash");
+  const quoted = words.map((word) => `'${word}'`).join(" ");
+  const line = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _podseidon`;
+  const script = `${stdout}\n${line}\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
+  const printed = execFileSync(bash, ["--norc", "-c", script], { encoding: "utf8", timeout, env: { PATH: "/bin" } });
+  return printed.split("\n").filter((line) => line !== "");
+}
+
+test("bash completes commands, their words and their options", { skip: !existsSync(bash) && "no bash" }, async () => {
+  assert.deepEqual(await offered("podseidon", "st"), ["status"]);
+  assert.deepEqual(await offered("podseidon", "cells", "ke"), ["keep"]);
+  assert.deepEqual(await offered("podseidon", "status", "--a"), ["--all"]);
+  assert.deepEqual(await offered("podseidon", "status", "-o", "j"), ["json"]);
+  assert.deepEqual(await offered("podseidon", "explain", "dep"), ["deployment"]);
+  assert.deepEqual(await offered("podseidon", "nothing", "--"), []);
+});
+
+test("zsh uses the completion of bash, and fish gets a line for each command and option", async () => {
+  const fleet = await createFleet();
+  assert.match((await fleet.run("completion", "zsh")).stdout, /^#compdef podseidon\n.*bashcompinit\n/);
+  const { stdout } = await fleet.run("completion", "fish");
+  assert.match(stdout, /\ncomplete -c podseidon -n __fish_use_subcommand -a status -d 'Show the PodProtectors, .*'\n/);
+  assert.match(stdout, /\ncomplete -c podseidon -n '__fish_seen_subcommand_from status' -s w -l watch -d '.*'\n/);
+  assert.match(stdout, /from explain' -a 'pod protector deployment /);
+  // A quote in a description does not end it.
+  assert.match(stdout, /-l reason -r -d 'Why they may pass; for the generator\\'s log'\n/);
+});
+
+test("an unknown shell is a usage error", async () => {
+  const { exitCode, problem } = await (await createFleet()).run("completion", "tcsh");
+  assert.deepEqual([exitCode, problem], [2, 'completion: "tcsh" is no shell; allowed: bash, zsh, fish']);
+});
+
+/** Calls of a command in the pages: in a line of their own, or between backquotes. */
+function callsIn(text: string): readonly (readonly string[])[] {
+  return [...text.matchAll(/(?:^|`)(?:\$ )?(?:kubectl )?podseidon ([a-z][^`\n#>|]*)/gm)].map(([, call = ""]) =>
+    (call.match(/"[^"]*"|'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll(/["']/g, "")),
+  );
+}
+
+test("every call of a command in the pages is one that the program takes", async (t) => {
+  const fleet = await createFleet();
+  t.mock.method(console, "info", () => {});
+  let found = 0;
+  for (const { file, text } of readPages()) {
+    for (const call of callsIn(text)) {
+      const { exitCode, problem = "" } = await fleet.run(...call, "--help");
+      // Such as a name of a process or a file.
+      if (problem.startsWith("unknown command")) continue;
+      assert.deepEqual([exitCode, problem], [0, ""], `${file}: podseidon ${call.join(" ")}`);
+      found += 1;
+    }
+  }
+  assert(found > 20, `only ${found} calls were found`);
+});
+
+test("a call that the program does not take would be found", async () => {
+  const [call = []] = callsIn("$ podseidon status --al -n 'a b' # why\n");
+  assert.deepEqual(call, ["status", "--al", "-n", "a b"]);
+  assert.equal((await (await createFleet()).run(...call, "--help")).exitCode, 2);
+});
+
+test("cac does not give the values of options as they were written, so it does not parse them", () => {
+  const parsed = (...argv: readonly string[]): unknown => {
+    const cli = cac("podseidon");
+    const command = cli.command("status", "").option("-n, --namespace <name>", "").option("--core <context>", "");
+    command.option("--watch", "").action(() => {});
+    const { args, options } = cli.parse(["node", "podseidon", "status", ...argv], { run: false });
+    const { "--": _rest, ...named } = options;
+    return [...args, named];
+  };
+  assert.deepEqual(parsed("-n", "007"), [{ n: 7, namespace: 7 }]);
+  assert.deepEqual(parsed("--core=1e3"), [{ core: 1000 }]);
+  assert.deepEqual(parsed("-nso"), [{ n: true, s: true, o: true, namespace: true }]);
+  assert.deepEqual([parsed("--core="), parsed("--core=", "x")], [[{ core: true }], [{ core: "x" }]]);
+  assert.deepEqual(parsed("-n", "a", "--namespace=b"), [{ n: "a", namespace: "a" }]);
+  assert.deepEqual(parsed("--watch=yes"), ["yes", { watch: true }]);
+  assert.deepEqual(parsed("--no-watch", "--core.a=b"), [{ watch: false, core: { a: "b" } }]);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtInResources, type JsonObject } from "../../double/index.ts";
-import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
+import { hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 const { replicaSets, replicationControllers } = builtInResources;
@@ -10,10 +10,8 @@ const options = { sources: ["deployments.apps", "replicasets.apps", "replication
 const mergePatch = (body: JsonObject) => ({ contentType: "application/merge-patch+json", body });
 
 async function start() {
-  const core = await createCore();
+  const { core, generator } = await startLeading({}, options);
   const { engine, clock } = core;
-  const generator = core.startGenerator({}, options);
-  await generator.ready();
   const deployment = await core.createDeployment("web");
   const owner = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: deployment.metadata.uid };
   const controlled = { ownerReferences: [{ ...owner, controller: true }] };
@@ -61,7 +59,6 @@ test("a ReplicaSet and a ReplicationController without a controller are protecte
   assert.equal(floor("replicaset-bare"), 3, "dangling");
   assert.equal(core.protector("replicationcontroller-old"), undefined);
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("a ReplicaSet that a Deployment controls is left alone: no PodProtector, no finalizer, no gauge", async () => {
@@ -73,7 +70,6 @@ test("a ReplicaSet that a Deployment controls is left alone: no PodProtector, no
     [...generator.sources().unprotectable.values()].filter((count) => count > 0),
     [],
   );
-  await generator.stop();
 });
 
 test("a controller that appears later releases nothing, whoever leads, and the floor goes on following", async () => {
@@ -104,9 +100,8 @@ test("a controller that appears later releases nothing, whoever leads, and the f
 });
 
 test("a ReplicaSet that loses its controller is protected from then on", async () => {
-  const { generator, controlled, create, patch, floor } = await start();
+  const { controlled, create, patch, floor } = await start();
   await create("web-1", controlled);
   await patch("web-1", { metadata: { ownerReferences: null } });
   assert.equal(floor("replicaset-web-1"), 3);
-  await generator.stop();
 });

@@ -35,7 +35,6 @@ test("a StatefulSet and an Advanced StatefulSet of one name have a PodProtector 
   assert.equal(core.protector("statefulset-db"), undefined);
   assert.ok(isInForce(core.protector("advancedstatefulset-db")));
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("the PodProtector of a Rollout follows the ReplicaSet that serves, also when its status is lost", async () => {
@@ -69,5 +68,4 @@ test("the PodProtector of a Rollout follows the ReplicaSet that serves, also whe
   assert.ok(isInForce(core.protector("rollout-web")));
   assert.equal(core.protector("rollout-web")?.spec?.["minAvailable"], 8);
   assert.deepEqual(await publish("app=web"), { matchExpressions: [app, own], matchLabels: {} });
-  await generator.stop();
 });

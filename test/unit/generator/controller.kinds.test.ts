@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { builtInResources, type JsonObject } from "../../double/index.ts";
-import { createCore, type GeneratorProcess, hasFinalizer, isInForce } from "./core-cluster.ts";
+import { type Core, type GeneratorProcess, hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
 import { namesOf, startHolding } from "./mass-changes/bursts.ts";
 
 const secondMs = 1_000;
@@ -24,11 +24,9 @@ function body(name: string, replicas = 5): JsonObject {
 }
 
 /** A core with a Deployment called web and a StatefulSet called db, and a generator that leads. */
-async function start(options: Parameters<Awaited<ReturnType<typeof createCore>>["startGenerator"]>[1] = both) {
-  const core = await createCore();
+async function start(options: Parameters<Core["startGenerator"]>[1] = both) {
+  const { core, generator } = await startLeading({}, options);
   const { engine, clock } = core;
-  const generator = core.startGenerator({}, options);
-  await generator.ready();
   await core.createDeployment("web");
   await engine.create(statefulSets, "default", body("db"));
   await clock.advance(secondMs);
@@ -81,11 +79,10 @@ test("a StatefulSet gets a PodProtector of its own name, which follows it to its
   assert.equal(generator.actions("Delete", "default", "statefulsets"), 1);
   assert.equal(generator.actions("Create"), 1);
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("sources of one name and different kinds have a PodProtector each, and end each by itself", async () => {
-  const { core, generator } = await start();
+  const { core } = await start();
   await core.engine.create(statefulSets, "default", body("web"));
   await core.clock.advance(secondMs);
   assert.ok(isInForce(core.protector("deployment-web")) && isInForce(core.protector("statefulset-web")));
@@ -93,7 +90,6 @@ test("sources of one name and different kinds have a PodProtector each, and end 
   await core.clock.advance(3 * secondMs);
   assert.equal(core.protector("deployment-web"), undefined);
   assert.ok(isInForce(core.protector("statefulset-web")));
-  await generator.stop();
 });
 
 test("a StatefulSet that vanishes leaves its PodProtector dangling, and people are told its kind", async () => {
@@ -107,7 +103,6 @@ test("a StatefulSet that vanishes leaves its PodProtector dangling, and people a
   await core.patchProtector("statefulset-db", { metadata: { annotations: { [annotations.released]: "true" } } });
   await core.clock.advance(3 * secondMs);
   assert.equal(protector(), undefined);
-  await generator.stop();
 });
 
 test("PodProtectors of a kind that is not enabled stay exactly as they are, and are counted", async () => {
@@ -134,7 +129,6 @@ test("PodProtectors of a kind that is not enabled stay exactly as they are, and 
     [],
   );
   assert.deepEqual(next.errors(), []);
-  await next.stop();
 });
 
 test("while the resource of a kind is not served nothing is dropped, and afterwards all is repaired", async () => {
@@ -158,7 +152,6 @@ test("while the resource of a kind is not served nothing is dropped, and afterwa
   assert.equal(protector()?.spec?.["minAvailable"], 4);
   assert.partialDeepStrictEqual(protector()?.metadata.ownerReferences, [{ kind: "StatefulSet", name: "db" }]);
   assert.ok(!reasons().includes("Dangling"));
-  await generator.stop();
 });
 
 test("a resource that comes back without its objects leaves the PodProtectors dangling", async () => {
@@ -172,7 +165,6 @@ test("a resource that comes back without its objects leaves the PodProtectors da
   await core.clock.advance(60 * secondMs);
   assert.ok(isInForce(protector()));
   assert.ok(reasons().includes("Dangling"));
-  await generator.stop();
 });
 
 test("what is answered with 404 while the cache has it is not taken for vanished", async () => {
@@ -182,7 +174,6 @@ test("what is answered with 404 while the cache has it is not taken for vanished
   await core.clock.advance(10 * secondMs);
   assert.ok(isInForce(protector()));
   assert.ok(!reasons().includes("Dangling"));
-  await generator.stop();
 });
 
 test("a generator that starts while a kind is not served works for the others, and for it later", async () => {
@@ -228,7 +219,6 @@ test("changes of all kinds are counted together, and what is held is told of wit
   const told = JSON.stringify(bench.events());
   assert.match(told, /StatefulSet shop-1 asks to release its floor of 4/);
   assert.match(told, /Deployment shop-1 asks to release its floor of 6/);
-  await bench.generator.stop();
 });
 
 test("StatefulSets that a tool scales to 0 at once are held by the manager of the field", async () => {
@@ -241,5 +231,4 @@ test("StatefulSets that a tool scales to 0 at once are held by the manager of th
   await bench.clock.advance(60 * secondMs);
   for (const name of names) assert.equal(bench.protector(`statefulset-${name}`)?.spec?.["minAvailable"], 4);
   assert.match(JSON.stringify(bench.configMap()), /manager\/gitops/);
-  await bench.generator.stop();
 });

@@ -1,7 +1,7 @@
 /** What the log says of the life of a PodProtector (docs/logs.md#generator): each event once, not each look at it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createCore, type GeneratorProcess } from "./core-cluster.ts";
+import { type GeneratorProcess, startLeading } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 
@@ -13,9 +13,7 @@ const told = (generator: GeneratorProcess) =>
     .map(({ message, fields }) => [message, fields]);
 
 test("the log tells when a PodProtector is made, has another floor, is repaired and released", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   const of = { podProtector: "default/deployment-web", deployment: "default/web" };
   await core.createDeployment("web", { replicas: 10 });
   await core.clock.advance(60 * secondMs);
@@ -43,13 +41,10 @@ test("the log tells when a PodProtector is made, has another floor, is repaired 
   assert.deepEqual(told(generator).slice(3), [
     ["Released a PodProtector", { podProtector: of.podProtector, before: floor, cause: "deleted in default" }],
   ]);
-  await generator.stop();
 });
 
 test("an edit that is put back is told as such, with who made it", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web", { replicas: 10 });
   await core.clock.advance(60 * secondMs);
   const mustStay = core.protector("deployment-web")?.spec?.["minAvailable"];
@@ -78,5 +73,4 @@ test("an edit that is put back is told as such, with who made it", async () => {
   await core.clock.advance(60 * secondMs);
   const floor = core.protector("deployment-web")?.spec?.["minAvailable"];
   assert.equal(told(generator).at(-1)?.[0], "Changed the floor of a PodProtector", `${String(floor)} by its source`);
-  await generator.stop();
 });

@@ -2,14 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtInResources } from "../../double/index.ts";
-import { createCore, hasFinalizer, isInForce } from "./core-cluster.ts";
+import { hasFinalizer, isInForce, startLeading } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 
 test("a client that undoes every repair at once causes no storm of requests, and is outlasted", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.createProtector("mine");
   await core.clock.advance(60 * secondMs);
@@ -46,13 +44,10 @@ test("a client that undoes every repair at once causes no storm of requests, and
   isUndoing = false;
   await core.clock.advance(5 * secondMs);
   assert.ok(hasFinalizer(core.deployment("web")));
-  await generator.stop();
 });
 
 test("a lagging watch causes no storm of requests", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("old");
   await core.clock.advance(secondMs);
   generator.client.lagMs = () => 30 * secondMs;
@@ -75,5 +70,4 @@ test("a lagging watch causes no storm of requests", async () => {
   assert.equal(core.protector("deployment-old")?.spec?.["minAvailable"], 75);
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.ok(requests < 300, `${requests} requests in two minutes`);
-  await generator.stop();
 });

@@ -20,5 +20,4 @@ test("what a new leader looks at first is known to have agreed, like all the res
   assert.equal(generator.metrics.value("generator_own_floor_changes_total"), 0);
   await core.clock.advance(5 * secondMs);
   assert.equal(core.protector("deployment-web"), undefined);
-  await generator.stop();
 });

@@ -2,23 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { builtInResources, startControllers } from "../../double/index.ts";
-import { createCore, type Core, type GeneratorProcess, hasFinalizer, isInForce, labelsFor } from "./core-cluster.ts";
+import { createCore, hasFinalizer, isInForce, labelsFor, startLeading } from "./core-cluster.ts";
 
-/** A core with one leading generator. */
-async function start(
-  ...args: Parameters<Core["startGenerator"]>
-): Promise<{ core: Core; generator: GeneratorProcess }> {
-  const core = await createCore();
-  const generator = core.startGenerator(...args);
-  await generator.ready();
-  return { core, generator };
-}
 const secondMs = 1_000;
 const deploymentPath = "/apis/apps/v1/namespaces/default/deployments/web";
 const protectorPath = "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/default/podprotectors/deployment-web";
 
 test("an explicitly deleted Deployment goes with its protector, which is marked as released before", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   generator.client.writes.length = 0;
@@ -41,11 +32,10 @@ test("an explicitly deleted Deployment goes with its protector, which is marked 
   assert.equal(core.deployment("web"), undefined);
   assert.equal(generator.actions("Delete"), 1);
   assert.equal(generator.actions("CleanSourceFinalizer"), 1);
-  await generator.stop();
 });
 
 test("finalizers of others on the Deployment are left alone and in their order", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web", { metadata: { finalizers: ["a.example/x", "b.example/x"] } });
   await core.clock.advance(secondMs);
   await core.patchDeployment("web", {
@@ -59,11 +49,10 @@ test("finalizers of others on the Deployment are left alone and in their order",
   await core.patchDeployment("web", { metadata: { labels: { touched: "yes" } } });
   await core.clock.advance(secondMs);
   assert.equal(generator.client.writes.length, writes, "nothing is left to do");
-  await generator.stop();
 });
 
 test("a Deployment that vanishes leaves its protector in force, and each process reports that once", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const writes = generator.client.writes.length;
@@ -101,11 +90,10 @@ test("a Deployment that vanishes leaves its protector in force, and each process
   core.eraseDeployments();
   await core.clock.advance(secondMs);
   assert.equal(next.actions("Dangling"), 2, "a second loss is news");
-  await next.stop();
 });
 
 test("a dangling protector that the garbage collector deletes stays in force, and a new source adopts it", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const { uid } = core.protector("deployment-web")!.metadata;
@@ -128,11 +116,10 @@ test("a dangling protector that the garbage collector deletes stays in force, an
   await core.clock.advance(secondMs);
   assert.equal(core.protector("deployment-web"), undefined);
   assert.equal(core.deployment("web"), undefined);
-  await next.stop();
 });
 
 test("a person releases a dangling protector by marking it", async () => {
-  const { core, generator } = await start();
+  const { core } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   core.eraseDeployments();
@@ -141,11 +128,10 @@ test("a person releases a dangling protector by marking it", async () => {
   await core.patchProtector("deployment-web", { metadata: { annotations: { [annotations.released]: "" } } });
   await core.clock.advance(secondMs);
   assert.equal(core.protector("deployment-web"), undefined);
-  await generator.stop();
 });
 
 test("a protector that a person deletes while it is wanted stays in force, and is kept in sync", async () => {
-  const { core, generator } = await start();
+  const { core } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   await core.deleteProtector("deployment-web");
@@ -156,11 +142,10 @@ test("a protector that a person deletes while it is wanted stays in force, and i
   assert.ok(isInForce(protector));
   assert.notEqual(protector?.metadata.deletionTimestamp, undefined);
   assert.equal(protector?.spec?.["minAvailable"], 75);
-  await generator.stop();
 });
 
 test("a protector that a person deletes and strips of its finalizer while it is wanted is recreated", async () => {
-  const { core, generator } = await start();
+  const { core } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const { uid } = core.protector("deployment-web")!.metadata;
@@ -170,11 +155,10 @@ test("a protector that a person deletes and strips of its finalizer while it is 
   const protector = core.protector("deployment-web");
   assert.ok(isInForce(protector) && hasFinalizer(protector));
   assert.notEqual(protector?.metadata.uid, uid);
-  await generator.stop();
 });
 
 test("a Deployment is released when the selector stops matching it, and protected when it matches again", async () => {
-  const { core, generator } = await start({ protectionSelector: { matchLabels: { protect: "yes" } } });
+  const { core } = await startLeading({ protectionSelector: { matchLabels: { protect: "yes" } } });
   await core.createDeployment("web", { metadata: { labels: { protect: "yes" } } });
   await core.createDeployment("other");
   await core.clock.advance(secondMs);
@@ -188,7 +172,6 @@ test("a Deployment is released when the selector stops matching it, and protecte
   await core.patchDeployment("web", { metadata: { labels: { protect: "yes" } } });
   await core.clock.advance(secondMs);
   assert.ok(isInForce(core.protector("deployment-web")));
-  await generator.stop();
 });
 
 test("an invalid protection selector is a programmer error, not a reason to release everything", async () => {
@@ -198,7 +181,7 @@ test("an invalid protection selector is a programmer error, not a reason to rele
 });
 
 test("with protect-non-zero a deleted Deployment keeps its protector until it is scaled to zero", async () => {
-  const { core, generator } = await start({ protectNonZero: true });
+  const { core } = await startLeading({ protectNonZero: true });
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   await core.deleteDeployment("web");
@@ -211,7 +194,6 @@ test("with protect-non-zero a deleted Deployment keeps its protector until it is
   await core.clock.advance(secondMs);
   assert.equal(core.protector("deployment-web"), undefined);
   assert.equal(core.deployment("web"), undefined);
-  await generator.stop();
 });
 
 test("a source that was terminating before it had our finalizer gets no protector", async () => {
@@ -229,7 +211,7 @@ test("a source that was terminating before it had our finalizer gets no protecto
 });
 
 test("a terminating source without our finalizer keeps its protector under protect-non-zero only", async () => {
-  const { core, generator } = await start({ protectNonZero: true });
+  const { core, generator } = await startLeading({ protectNonZero: true });
   await core.createDeployment("web", { metadata: { finalizers: ["other.example/x"] } });
   await core.clock.advance(secondMs);
   await core.deleteDeployment("web");
@@ -242,7 +224,6 @@ test("a terminating source without our finalizer keeps its protector under prote
   await next.ready();
   assert.equal(core.protector("deployment-web"), undefined);
   assert.deepEqual(next.errors(), []);
-  await next.stop();
 });
 
 test("a hand-made PodProtector with the generated name is never overwritten, and the log says what to do", async () => {
@@ -259,11 +240,10 @@ test("a hand-made PodProtector with the generated name is never overwritten, and
   await core.clock.advance(secondMs);
   assert.equal(core.deployment("web"), undefined, "the Deployment can go");
   assert.deepEqual(core.protector("deployment-web"), theirs);
-  await generator.stop();
 });
 
 test("a hand-made protector with copied labels is neither changed nor deleted nor called dangling", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   const theirs = await core.createProtector("mine", { metadata: { labels: labelsFor("web") } });
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -272,11 +252,10 @@ test("a hand-made protector with copied labels is neither changed nor deleted no
   assert.equal(core.protector("deployment-web"), undefined);
   assert.deepEqual(core.protector("mine"), theirs);
   assert.equal(generator.actions("Dangling"), 0);
-  await generator.stop();
 });
 
 test("a protector that others hold with a finalizer is released once, and does not block its Deployment", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const { finalizers = [] } = core.protector("deployment-web")!.metadata;
@@ -294,11 +273,10 @@ test("a protector that others hold with a finalizer is released once, and does n
   assert.equal(requests, 0);
   assert.equal(generator.actions("Delete"), 1);
   assert.equal(generator.actions("Dangling"), 0);
-  await generator.stop();
 });
 
 test("a Deployment with the longest name is protected and released like any other", async () => {
-  const { core, generator } = await start();
+  const { core } = await startLeading();
   const name = `w${"x".repeat(250)}`;
   await core.createDeployment(name);
   await core.clock.advance(secondMs);
@@ -312,11 +290,10 @@ test("a Deployment with the longest name is protected and released like any othe
   await core.clock.advance(secondMs);
   assert.equal(core.protector(protector.metadata.name), undefined);
   assert.equal(core.deployment(name), undefined);
-  await generator.stop();
 });
 
 test("a Deployment that is deleted while its finalizer is on the way gets no protector", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   generator.client.onWrite = async (index) => {
     if (index === 1) await core.deleteDeployment("web");
     return undefined;
@@ -326,11 +303,10 @@ test("a Deployment that is deleted while its finalizer is on the way gets no pro
   assert.equal(core.deployment("web"), undefined);
   assert.equal(core.protector("deployment-web"), undefined);
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("a protector that the watch has not delivered yet is released with its source anyway", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   generator.client.lagMs = (path) => (path.includes("podprotectors") ? 5 * secondMs : 0);
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
@@ -339,11 +315,10 @@ test("a protector that the watch has not delivered yet is released with its sour
   await core.clock.advance(60 * secondMs);
   assert.equal(core.deployment("web"), undefined);
   assert.equal(core.protector("deployment-web"), undefined);
-  await generator.stop();
 });
 
 test("an invalid Deployment is named in the log, and its protector stays in force", async () => {
-  const { core, generator } = await start();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.createDeployment("good");
   await core.clock.advance(secondMs);
@@ -353,7 +328,6 @@ test("an invalid Deployment is named in the log, and its protector stays in forc
   assert.ok(generator.logger.entries.some(({ level, fields }) => level === "warn" && fields["key"] === "default/web"));
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.equal(core.protector("deployment-good")?.spec?.["minAvailable"], 75);
-  await generator.stop();
 });
 
 test("beside the controllers of a cluster a Deployment is protected, rolled out, and goes with its pods", async () => {
@@ -376,5 +350,4 @@ test("beside the controllers of a cluster a Deployment is protected, rolled out,
   assert.deepEqual([pods(), core.deployment("web"), core.protector("deployment-web")], [0, undefined, undefined]);
   assert.deepEqual(generator.errors(), []);
   controllers.stop();
-  await generator.stop();
 });

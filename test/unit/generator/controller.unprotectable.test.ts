@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { createCore, hasFinalizer, isInForce, labelsFor } from "./core-cluster.ts";
+import { createCore, hasFinalizer, isInForce, labelsFor, startLeading } from "./core-cluster.ts";
 
 const secondMs = 1_000;
 const protectorPath = /\/podprotectors(\/|$)/;
@@ -28,7 +28,6 @@ test("somebody's PodProtector under the derived name: the Deployment gets an Eve
   });
   assert.match(String(event?.["message"]), /not protected: .*default\/deployment-web exists, .*rename or delete it/);
   assert.deepEqual(generator.sources().unprotectable, new Map([["ForeignPodProtector", 1]]));
-  await generator.stop();
 });
 
 test("when somebody's PodProtector goes, or gets our labels, the Deployment is protected at once", async () => {
@@ -52,9 +51,7 @@ test("when somebody's PodProtector goes, or gets our labels, the Deployment is p
 });
 
 test("when somebody takes the name between the look and the creation, our finalizer is taken off again", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   generator.client.onWrite = async (_, { method }) => {
     if (method === "POST" && core.protector("deployment-web") === undefined)
       await core.createProtector("deployment-web");
@@ -64,13 +61,10 @@ test("when somebody takes the name between the look and the creation, our finali
   await core.clock.advance(10 * secondMs);
   assert.deepEqual(core.deployment("web")?.metadata.finalizers, ["other.example/x"]);
   assert.equal(unprotectable(core).length, 1);
-  await generator.stop();
 });
 
 test("a Deployment whose own PodProtector was replaced by somebody's is let go", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   assert.ok(hasFinalizer(core.deployment("web")));
@@ -79,13 +73,10 @@ test("a Deployment whose own PodProtector was replaced by somebody's is let go",
   await core.clock.advance(secondMs);
   assert.ok(!hasFinalizer(core.deployment("web")));
   assert.equal(unprotectable(core).length, 1);
-  await generator.stop();
 });
 
 test("a creation that is refused counts by its kind and is told; it ends when it succeeds", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   generator.client.onWrite = (_, { method, path }) =>
     method === "POST" && protectorPath.test(path) ? new KubeError("forbidden", "exceeded quota: objects") : undefined;
   await core.createDeployment("web");
@@ -95,19 +86,15 @@ test("a creation that is refused counts by its kind and is told; it ends when it
   generator.client.onWrite = () => undefined;
   await core.clock.advance(60 * secondMs);
   assert.deepEqual(generator.sources().unprotectable.get("forbidden"), 0);
-  await generator.stop();
 });
 
 test("a creation that fails by itself counts, but is no Event: it will be repeated", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   generator.client.onWrite = (_, { method }) => (method === "POST" ? "before" : undefined);
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   assert.equal(generator.sources().unprotectable.get("network"), 1);
   assert.deepEqual(unprotectable(core), []);
-  await generator.stop();
 });
 
 test("floors that cannot be drained, or protect nothing, are counted, by the leader alone", async () => {
@@ -130,6 +117,4 @@ test("floors that cannot be drained, or protect nothing, are counted, by the lea
   generator.loseLeadership();
   await core.clock.advance(secondMs);
   assert.equal(generator.sources().undrainable, 0);
-  await generator.stop();
-  await standby.stop();
 });

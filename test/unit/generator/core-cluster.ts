@@ -1,8 +1,10 @@
 /** A core cluster in the API double with generators on it, and what tests do and ask there. */
 import assert from "node:assert/strict";
+import { afterEach } from "node:test";
 import { annotations, finalizer, sourceLabels } from "../../../src/api/v1alpha1/names.ts";
 import {
   CellController,
+  ConditionWriter,
   createGeneratorMetrics,
   createHeldChanges,
   createSourceFeeds,
@@ -15,7 +17,6 @@ import {
   NamespaceModes,
   ScaleAlarms,
   SourceCaches,
-  SourceConditions,
   UnusableProtectors,
 } from "../../../src/generator/index.ts";
 import { type SourceFeedsOptions } from "../../../src/generator/feeds/source-feeds.ts";
@@ -47,6 +48,12 @@ const config: GeneratorSettings = {
 
 /** Most tests are about one workload, whose deletion need not wait for others. */
 const neverHold = { policy: "allow", allow: [] } as const;
+
+/** Processes of the test that runs: whatever it leaves running is stopped behind it. */
+const leftRunning = new Set<() => Promise<void>>();
+afterEach(async () => {
+  for (const stop of leftRunning) await stop();
+});
 
 interface ProcessOptions {
   readonly massChanges?: { readonly policy: "hold" | "trickle" | "allow"; readonly allow: readonly string[] };
@@ -86,7 +93,8 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
       const logger = createRecordingLogger();
       const metrics = createCountingMetrics();
       const common = { client, clock, rng, logger, metrics };
-      const failures = metrics.counter("generator_source_condition_failures_total", "", ["error"]);
+      const generatorMetrics = createGeneratorMetrics(metrics);
+      const { actions, conditionFailures: failures } = generatorMetrics;
       const unusable = new UnusableProtectors({ core: client, clock, logger, failures });
       const protectors = createInformer<StoredProtector>({
         ...common,
@@ -121,8 +129,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         { ...settings, massChanges, cells: cellSettings, core: { namespace: undefined } },
         { ...deps, modes, isCell: (clusterUID) => cells.isCell(clusterUID) },
       );
-      const generatorMetrics = createGeneratorMetrics(metrics);
-      const { actions } = generatorMetrics;
+      let conditions: ConditionWriter | undefined;
       const followed = new FollowedFloors({ ...deps, config: settings, expected, changes, rng, actions });
       const feedsInTrouble = new Map([...scaled, [followed.kind, followed] as const]);
       const alarms = new ScaleAlarms({ feeds: feedsInTrouble, events, clock, logger });
@@ -148,6 +155,7 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
           events,
           identity: `generator-${started}`,
           productVersion: "1.0.0",
+          onLooked: () => conditions?.look(),
           clock,
           rng,
           logger,
@@ -175,6 +183,15 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
           ...[generator, modes, followed, cells, ignored, alarms].map((part) => part.lead(leadership.signal)),
         );
       };
+      const stop = async (): Promise<void> => {
+        leftRunning.delete(stop);
+        leadership.abort();
+        life.abort();
+        await clock.advance(0);
+        await Promise.all(running);
+        events.close();
+      };
+      leftRunning.add(stop);
       return {
         client,
         logger,
@@ -191,14 +208,17 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         unreadable: () => [...alarms.unreadable()].filter(([kind]) => kind !== followed.kind).map(([, count]) => count),
         unresolved: () => alarms.unreadable().get(followed.kind),
         /** Conditions are written from now on. Only on request, since other tests count writes. */
-        writeConditions() {
-          const found = (stored: StoredProtector) => ({
-            ...generator.found(stored),
-            ...followed.found(stored),
-            ...unusable.found(stored),
+        writeConditions(addsReady = true) {
+          conditions = new ConditionWriter({
+            core: client,
+            protectors,
+            clock,
+            logger,
+            ...generatorMetrics,
+            sayers: { sources: [generator, followed, unusable], cells: [cells] },
+            addsReady,
           });
-          const conditions = new SourceConditions({ core: client, protectors, found, clock, logger, failures });
-          running.push(conditions.lead(leadership.signal), unusable.lead(leadership.signal));
+          running.push(conditions.lead(leadership.signal));
         },
         loseLeadership: () => leadership.abort(),
         actions: (action: string, namespace = "default", resource = "deployments") =>
@@ -213,16 +233,11 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         /** The process ends at once, in the middle of whatever it does. */
         kill() {
           client.isDead = true;
+          leftRunning.delete(stop);
           leadership.abort();
           life.abort();
         },
-        async stop() {
-          leadership.abort();
-          life.abort();
-          await clock.advance(0);
-          await Promise.all(running);
-          events.close();
-        },
+        stop,
       };
     },
 
@@ -288,13 +303,21 @@ function mergePatch(body: JsonObject) {
   return { contentType: "application/merge-patch+json", body };
 }
 
-/** A core with a generator that leads, and writes conditions too. */
-export async function startWithConditions(): Promise<{ core: Core; generator: GeneratorProcess }> {
+/** A core with a generator that leads. */
+export async function startLeading(
+  ...args: Parameters<Core["startGenerator"]>
+): Promise<{ core: Core; generator: GeneratorProcess }> {
   const core = await createCore();
-  const generator = core.startGenerator();
+  const generator = core.startGenerator(...args);
   await generator.ready();
-  generator.writeConditions();
   return { core, generator };
+}
+
+/** As `startLeading`, and it writes conditions too. */
+export async function startWithConditions(): ReturnType<typeof startLeading> {
+  const started = await startLeading();
+  started.generator.writeConditions();
+  return started;
 }
 
 /** Of a Deployment that can never be drained. */

@@ -1,11 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isKubeError, KubeError, type KubeRequest } from "../../../src/kube/kube-client.ts";
+import {
+  isKubeError,
+  KubeError,
+  type KubeRequest,
+  asKubeError,
+  errorLabel,
+  resourcePath,
+} from "../../../src/kube/kube-client.ts";
 import { patchOrUpdate } from "../../../src/kube/patch-or-update.ts";
 import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 import { createCountingMetrics } from "./counting-metrics.ts";
 import { createScriptedKubeClient } from "./scripted-kube-client.ts";
+import { createDummyPod, type DummyPod, dummyPodPath, touchOf } from "../../../src/kube/dummy-pod.ts";
+import { type EpochMicros } from "../../../src/util/clock.ts";
+import { pods, podProtectors } from "../../../src/kube/resources.ts";
 
 const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/one";
 const stored = {
@@ -141,4 +151,72 @@ test("other failures of a patch, and other requests, are left alone", async () =
     inner.requests.map(({ method }) => method),
     ["PATCH", "PATCH"],
   );
+});
+
+const pod: DummyPod = {
+  name: "dummy",
+  namespace: "quiet",
+  labels: { cell: "one" },
+  annotations: { note: "mine" },
+  image: ":",
+  scheduler: "do-not-schedule",
+};
+const time = 1_000_000 as EpochMicros;
+
+test("the dummy pod is made where the flags say, marked and never scheduled", async () => {
+  const client = createScriptedKubeClient();
+  client.onRequest = () => ({});
+  await createDummyPod(client, pod, time, new AbortController().signal);
+  const [request] = client.requests;
+  assert.equal(`${request?.method} ${request?.path}`, "POST /api/v1/namespaces/quiet/pods");
+  assert.deepEqual(request?.body, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: "dummy",
+      namespace: "quiet",
+      labels: { cell: "one" },
+      annotations: { "podseidon.kubewharf.io/update-trigger-time": "1970-01-01T00:00:01.000000Z", note: "mine" },
+    },
+    spec: { schedulerName: "do-not-schedule", containers: [{ name: "main", image: ":" }] },
+  });
+});
+
+test("the dummy pod has a path of its own, and a touch is an annotation with its time", () => {
+  assert.equal(dummyPodPath(pod), "/api/v1/namespaces/quiet/pods/dummy");
+  assert.deepEqual(touchOf(time), { "podseidon.kubewharf.io/update-trigger-time": "1970-01-01T00:00:01.000000Z" });
+});
+
+test("paths of the core group and of others, of all namespaces, of one object and of a subresource", () => {
+  assert.equal(resourcePath(pods), "/api/v1/pods");
+  assert.equal(resourcePath(pods, { namespace: "a", name: "b" }), "/api/v1/namespaces/a/pods/b");
+  assert.equal(
+    resourcePath(podProtectors, { namespace: "a", name: "b", subresource: "status" }),
+    "/apis/podseidon.kubewharf.io/v1alpha1/namespaces/a/podprotectors/b/status",
+  );
+});
+
+test("a name from outside cannot leave its place in the path", () => {
+  assert.equal(resourcePath(pods, { namespace: "a/b", name: "../c?d" }), "/api/v1/namespaces/a%2Fb/pods/..%2Fc%3Fd");
+});
+
+test("a KubeError is recognised by its kind, and nothing else is one", () => {
+  const error = new KubeError("conflict", "somebody was faster", { code: 409 });
+  assert.equal(isKubeError(error), true);
+  assert.equal(isKubeError(error, "notFound", "conflict"), true);
+  assert.equal(isKubeError(error, "notFound"), false);
+  assert.equal(isKubeError(new Error("conflict"), "conflict"), false);
+});
+
+test("what is caught is a KubeError, or a mistake that goes on as it is", () => {
+  const error = new KubeError("conflict", "somebody was faster");
+  assert.equal(asKubeError(error), error);
+  const mistake = new TypeError("undefined is not a function");
+  assert.throws(() => asKubeError(mistake), mistake);
+});
+
+test("a metric's label is the kind of a KubeError, and Unknown for anything else", () => {
+  assert.equal(errorLabel(new KubeError("conflict", "somebody was faster")), "conflict");
+  assert.equal(errorLabel(new TypeError("undefined is not a function")), "Unknown");
+  assert.equal(errorLabel(undefined), "Unknown");
 });

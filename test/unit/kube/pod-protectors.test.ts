@@ -1,9 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError, type KubeErrorKind } from "../../../src/kube/kube-client.ts";
-import { presentOrThrow, readProtectorLive, swapStatus, swapStatusAndCheck } from "../../../src/kube/pod-protectors.ts";
+import {
+  presentOrThrow,
+  readProtectorLive,
+  swapStatus,
+  swapStatusAndCheck,
+  createIndexErrorCounter,
+  createPrunedCounter,
+  readDefinition,
+} from "../../../src/kube/pod-protectors.ts";
 import { storedProtector } from "../aggregator/protectors.ts";
 import { createScriptedKubeClient, type ScriptedKubeClient } from "./scripted-kube-client.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
+import { readProtector } from "../../../src/kube/resources.ts";
 
 const base = storedProtector(10);
 const at = base.protector.metadata;
@@ -168,4 +178,82 @@ test("of a live read only a present or a gone object is no error", async () => {
   assert.throws(() => presentOrThrow({ kind: "failed", error }), error);
   const live = await readProtectorLive(scripted(undefined, {}), at, {});
   assert.throws(() => presentOrThrow(live), /PodProtector default\/web is invalid: metadata/);
+});
+
+test("two roles of one process count into one metric with one help text", async () => {
+  const registry = createMetrics({ byNamespace: false, byUser: false, ofProcess: false });
+  createIndexErrorCounter(registry)();
+  createIndexErrorCounter(registry)();
+  createPrunedCounter(registry, "webhook")("core");
+  createPrunedCounter(registry, "aggregator")("core");
+  createPrunedCounter(registry, "webhook")("core-2");
+  const { text } = await registry.expose();
+  assert.deepEqual(
+    text.split("\n").filter((line) => line !== "" && !line.startsWith("# TYPE")),
+    [
+      "# HELP ppr_index_error Invalid states of PodProtectors received from the core",
+      'ppr_index_error{error="Invalid"} 2',
+      "# HELP extension_fields_pruned_total Accepted status writes whose extension fields the CRD of the core dropped",
+      'extension_fields_pruned_total{role="webhook",core="core"} 1',
+      'extension_fields_pruned_total{role="aggregator",core="core"} 1',
+      'extension_fields_pruned_total{role="webhook",core="core-2"} 1',
+    ],
+  );
+});
+
+const raw = {
+  metadata: { namespace: "shop", name: "web", uid: "u", resourceVersion: "7" },
+  spec: { minAvailable: 1, minReadySeconds: 0, selector: {} },
+};
+
+test("an item of a list, which has no apiVersion and kind, is read with its key, UID and version", () => {
+  const read = readProtector(raw);
+  assert.ok(read.ok);
+  const { key, uid, resourceVersion, protector } = read.stored;
+  assert.deepEqual(
+    { key, uid, resourceVersion, kind: protector.kind },
+    { key: "shop/web", uid: "u", resourceVersion: "7", kind: "PodProtector" },
+  );
+});
+
+test("an unusable object is refused with the field that is wrong", () => {
+  const wrong = (change: object): unknown => readProtector({ ...raw, ...change });
+  assert.match(JSON.stringify(wrong({ spec: { ...raw.spec, minAvailable: "1" } })), /spec\.minAvailable/);
+  assert.match(
+    JSON.stringify(wrong({ metadata: { ...raw.metadata, resourceVersion: "0x7" } })),
+    /metadata\.resourceVersion/,
+  );
+  assert.match(JSON.stringify(readProtector(null)), /"ok":false/);
+});
+
+const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podprotectors.podseidon.kubewharf.io";
+
+async function readFrom(answer: unknown) {
+  const client = createScriptedKubeClient();
+  client.onRequest = () => {
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const read = await readDefinition(client, {});
+  assert.equal(client.requests[0]?.path, path);
+  return read;
+}
+
+test("the CRD of PodProtectors is read with its UID, and whether it is being deleted", async () => {
+  assert.deepEqual(await readFrom({ metadata: { uid: "u" } }), { kind: "there", uid: "u", isTerminating: false });
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  const terminating = await readFrom({ metadata: { uid: "u", deletionTimestamp } });
+  assert.deepEqual(terminating, { kind: "there", uid: "u", isTerminating: true });
+});
+
+test("a CRD that is gone, one that may not be read, and a failure are told apart", async () => {
+  const notFound = new KubeError("notFound", "no", { code: 404, status: { code: 404, reason: "NotFound" } });
+  assert.deepEqual(await readFrom(notFound), { kind: "gone" });
+  assert.equal((await readFrom(new KubeError("forbidden", "no"))).kind, "forbidden");
+  assert.equal((await readFrom(new KubeError("serverError", "no"))).kind, "failed");
+  assert.equal((await readFrom("nonsense")).kind, "failed");
+});
+
+test("the 404 of a proxy says nothing about the CRD", async () => {
+  assert.equal((await readFrom(new KubeError("notFound", "default backend - 404", { code: 404 }))).kind, "failed");
 });

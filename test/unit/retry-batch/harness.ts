@@ -67,6 +67,15 @@ export function createHarness(changes: Partial<RetryBatchOptions<string, string>
     ...changes,
   };
   const pool = createRetryBatch(options);
+  const takeExecution = (): Execution => {
+    assert.equal(executions.length, 1, "exactly one execution must have started");
+    return executions.shift()!;
+  };
+  /** The one that has started after so long. */
+  const next = async (ms: number): Promise<Execution> => {
+    await clock.advance(ms);
+    return takeExecution();
+  };
   return {
     clock,
     pool,
@@ -81,10 +90,9 @@ export function createHarness(changes: Partial<RetryBatchOptions<string, string>
       return submitted;
     },
     /** The one execution that must have started since the last call. */
-    takeExecution: (): Execution => {
-      assert.equal(executions.length, 1, "exactly one execution must have started");
-      return executions.shift()!;
-    },
+    takeExecution,
+    next,
+    succeedAfter: async (ms: number): Promise<void> => (await next(ms)).succeed(),
   };
 }
 

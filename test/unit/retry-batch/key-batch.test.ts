@@ -5,64 +5,54 @@ import { later } from "../../../src/util/clock.ts";
 import { createHarness, done } from "./harness.ts";
 
 test("a burst that arrives in one turn is one batch, newest first, even without a cold-start delay", async () => {
-  const { clock, submit, takeExecution } = createHarness();
+  const { clock, submit, next } = createHarness();
   const burst = ["a", "b", "c"].map((request) => submit("key", request));
-  await clock.advance(0);
-  const execution = takeExecution();
+  const execution = await next(0);
   assert.deepEqual(execution.requests, ["c", "b", "a"]);
   await execution.succeed();
-  assert.deepEqual(
-    burst.map(({ outcome }) => outcome),
-    [done("a"), done("b"), done("c")],
-  );
+  const outcomes = burst.map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, [done("a"), done("b"), done("c")]);
   assert.equal(clock.pendingTimers, 0);
 });
 
 test("requests that have waited in a line before go first, in the order of their turns", async () => {
-  const { clock, submit, takeExecution } = createHarness({ batchSizeMax: 3 });
+  const { submit, next } = createHarness({ batchSizeMax: 3 });
   submit("key", "a");
   submit("key", "second", { turn: 2 });
   submit("key", "b");
   submit("key", "first", { turn: 1 });
-  await clock.advance(0);
-  const execution = takeExecution();
+  const execution = await next(0);
   assert.deepEqual(execution.requests, ["first", "second", "b"]);
   // So it is after a conflict.
   submit("key", "c");
   submit("key", "third", { turn: 3 });
   await execution.end({ kind: "retry", delayMs: 0 });
-  await clock.advance(0);
-  assert.deepEqual(takeExecution().requests, ["first", "second", "third"]);
+  assert.deepEqual((await next(0)).requests, ["first", "second", "third"]);
 });
 
 test("a batch waits for the cold-start delay and includes requests that arrive meanwhile", async () => {
-  const { clock, submit, executions, takeExecution } = createHarness({ coldStartDelayMs: 100 });
+  const { clock, submit, executions, next } = createHarness({ coldStartDelayMs: 100 });
   submit("key", "a");
   await clock.advance(60);
   submit("key", "b");
   await clock.advance(39);
   assert.equal(executions.length, 0);
-  await clock.advance(1);
-  assert.deepEqual(takeExecution().requests, ["b", "a"]);
+  assert.deepEqual((await next(1)).requests, ["b", "a"]);
 });
 
 test("requests that arrive during an execution form the next batch, however long it takes", async () => {
-  const { clock, submit, executions, takeExecution } = createHarness();
+  const { clock, submit, executions, next } = createHarness();
   submit("key", "a");
-  await clock.advance(0);
-  const first = takeExecution();
+  const first = await next(0);
   const late = [submit("key", "b"), submit("key", "c")];
   await clock.advance(60_000);
   assert.equal(executions.length, 0);
   await first.succeed();
-  await clock.advance(0);
-  const second = takeExecution();
+  const second = await next(0);
   assert.deepEqual(second.requests, ["c", "b"]);
   await second.succeed();
-  assert.deepEqual(
-    late.map(({ outcome }) => outcome),
-    [done("b"), done("c")],
-  );
+  const outcomes = late.map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, [done("b"), done("c")]);
 });
 
 test("a batch does not make another key wait", async () => {
@@ -80,23 +70,20 @@ test("a batch does not make another key wait", async () => {
 });
 
 test("there is no cold-start delay after an execution while requests wait", async () => {
-  const { clock, submit, takeExecution } = createHarness({ coldStartDelayMs: 1000 });
+  const { submit, next } = createHarness({ coldStartDelayMs: 1000 });
   submit("key", "a");
-  await clock.advance(1000);
-  const first = takeExecution();
+  const first = await next(1000);
   submit("key", "b");
   await first.succeed();
-  await clock.advance(0);
-  assert.deepEqual(takeExecution().requests, ["b"]);
+  assert.deepEqual((await next(0)).requests, ["b"]);
 });
 
 test("a batch that would be too large leaves the oldest requests for the next execution", async () => {
-  const { clock, submit, takeExecution } = createHarness({ batchSizeMax: 2 });
+  const { submit, next } = createHarness({ batchSizeMax: 2 });
   for (const request of ["a", "b", "c", "d", "e"]) submit("key", request);
   const order: (readonly string[])[] = [];
   for (let round = 0; round < 3; round++) {
-    await clock.advance(0);
-    const execution = takeExecution();
+    const execution = await next(0);
     order.push(execution.requests);
     await execution.succeed();
   }
@@ -104,10 +91,9 @@ test("a batch that would be too large leaves the oldest requests for the next ex
 });
 
 test("after a conflict the batch runs again after its delay, with the requests that have joined since", async () => {
-  const { clock, submit, executions, takeExecution } = createHarness();
+  const { clock, submit, executions, next } = createHarness();
   const all = [submit("key", "a"), submit("key", "b")];
-  await clock.advance(0);
-  const first = takeExecution();
+  const first = await next(0);
   all.push(submit("key", "c"));
   await first.end({ kind: "retry", delayMs: 150 });
   await clock.advance(100);
@@ -115,8 +101,7 @@ test("after a conflict the batch runs again after its delay, with the requests t
   await clock.advance(49);
   assert.equal(executions.length, 0);
   assert.ok(all.every(({ outcome }) => outcome === undefined));
-  await clock.advance(1);
-  const second = takeExecution();
+  const second = await next(1);
   assert.deepEqual(second.requests, ["d", "c", "b", "a"]);
   await second.succeed();
   assert.deepEqual(
@@ -126,11 +111,10 @@ test("after a conflict the batch runs again after its delay, with the requests t
 });
 
 test("a conflict may repeat many times, each time with its own delay", async () => {
-  const { clock, submit, takeExecution } = createHarness();
+  const { clock, submit, takeExecution, next } = createHarness();
   const submitted = submit("key", "a");
   for (const delayMs of [100, 0, 200]) {
-    await clock.advance(0);
-    await takeExecution().end({ kind: "retry", delayMs });
+    await (await next(0)).end({ kind: "retry", delayMs });
     await clock.advance(delayMs);
   }
   await takeExecution().succeed();
@@ -139,34 +123,29 @@ test("a conflict may repeat many times, each time with its own delay", async () 
 });
 
 test("a retried batch is newest first after a request in the middle has left", async () => {
-  const { clock, submit, takeExecution } = createHarness();
+  const { submit, next } = createHarness();
   const gone = new AbortController();
   submit("key", "a");
   submit("key", "b", { signal: gone.signal });
   submit("key", "c");
-  await clock.advance(0);
-  const first = takeExecution();
+  const first = await next(0);
   submit("key", "d");
   gone.abort();
   await first.end({ kind: "retry", delayMs: 10 });
-  await clock.advance(10);
-  assert.deepEqual(takeExecution().requests, ["d", "c", "a"]);
+  assert.deepEqual((await next(10)).requests, ["d", "c", "a"]);
 });
 
 test("after a conflict of a full batch, new requests go before the oldest", async () => {
-  const { clock, submit, takeExecution } = createHarness({ batchSizeMax: 2 });
+  const { submit, next } = createHarness({ batchSizeMax: 2 });
   submit("key", "a");
   submit("key", "b");
-  await clock.advance(0);
-  const first = takeExecution();
+  const first = await next(0);
   submit("key", "c");
   await first.end({ kind: "retry", delayMs: 10 });
-  await clock.advance(10);
-  const second = takeExecution();
+  const second = await next(10);
   assert.deepEqual(second.requests, ["c", "b"]);
   await second.succeed();
-  await clock.advance(0);
-  assert.deepEqual(takeExecution().requests, ["a"]);
+  assert.deepEqual((await next(0)).requests, ["a"]);
 });
 
 test("endless conflicts fail a request without a deadline, and not a newer one", async () => {
@@ -191,16 +170,14 @@ describe("a failure", () => {
   const boom = new Error("boom");
 
   test("an error settles the whole batch, and newer requests run", async () => {
-    const { clock, submit, takeExecution } = createHarness();
+    const { submit, next, succeedAfter } = createHarness();
     const batch = [submit("key", "a"), submit("key", "b")];
-    await clock.advance(0);
-    const first = takeExecution();
+    const first = await next(0);
     const newcomer = submit("key", "c");
     await first.end({ kind: "error", error: boom });
     for (const { outcome } of batch) assert.deepEqual(outcome, { kind: "failed", error: boom });
     assert.equal(newcomer.outcome, undefined);
-    await clock.advance(0);
-    await takeExecution().succeed();
+    await succeedAfter(0);
     assert.deepEqual(newcomer.outcome, done("c"));
   });
 
@@ -224,15 +201,14 @@ describe("a failure", () => {
   });
 
   test("a wrong number of results or a wrong delay fails the batch, so that no request waits forever", async () => {
-    const { clock, submit, takeExecution } = createHarness();
+    const { submit, next } = createHarness();
     for (const wrong of [
       { kind: "success", results: [] },
       { kind: "retry", delayMs: NaN },
       { kind: "retry", delayMs: -1 },
     ] as const) {
       const submitted = submit("key", "a");
-      await clock.advance(0);
-      await takeExecution().end(wrong);
+      await (await next(0)).end(wrong);
       assert.equal(submitted.outcome?.kind, "failed");
     }
   });
@@ -241,21 +217,19 @@ describe("a failure", () => {
 test("the pace delays every execution: the first, the next and the retry", async () => {
   let paceMs = 30;
   const asked: string[] = [];
-  const { clock, submit, takeExecution } = createHarness({
+  const { clock, submit, takeExecution, next } = createHarness({
     nextBatchDelayMs(key) {
       asked.push(key);
       return paceMs;
     },
   });
   submit("key", "a");
-  await clock.advance(30);
-  const first = takeExecution();
+  const first = await next(30);
   assert.equal(first.startedMs, 30);
   submit("key", "b");
   paceMs = 200;
   await first.end({ kind: "retry", delayMs: 100 });
-  await clock.advance(200);
-  const retry = takeExecution();
+  const retry = await next(200);
   assert.equal(retry.startedMs, 230);
   submit("key", "c");
   paceMs = 50;
@@ -266,15 +240,14 @@ test("the pace delays every execution: the first, the next and the retry", async
 });
 
 test("the pace never shortens the cold-start delay or a retry delay", async () => {
-  const { clock, submit, executions, takeExecution } = createHarness({
+  const { clock, submit, executions, next } = createHarness({
     coldStartDelayMs: 100,
     nextBatchDelayMs: () => 10,
   });
   submit("key", "a");
   await clock.advance(99);
   assert.equal(executions.length, 0);
-  await clock.advance(1);
-  await takeExecution().end({ kind: "retry", delayMs: 80 });
+  await (await next(1)).end({ kind: "retry", delayMs: 80 });
   await clock.advance(79);
   assert.equal(executions.length, 0);
   await clock.advance(1);
@@ -283,7 +256,7 @@ test("the pace never shortens the cold-start delay or a retry delay", async () =
 
 test("an execution starts sooner when the pace is asked again and allows it, but never later", async () => {
   let paceMs = 100;
-  const { clock, pool, submit, executions, takeExecution } = createHarness({ nextBatchDelayMs: () => paceMs });
+  const { clock, pool, submit, executions, next } = createHarness({ nextBatchDelayMs: () => paceMs });
   submit("key", "a");
   await clock.advance(40);
   paceMs = 200;
@@ -293,8 +266,7 @@ test("an execution starts sooner when the pace is asked again and allows it, but
   await clock.advance(20);
   assert.equal(executions.length, 0);
   pool.hasten("key");
-  await clock.advance(20);
-  const first = takeExecution();
+  const first = await next(20);
   assert.equal(first.startedMs, 80);
   pool.hasten("key");
   submit("key", "b");
@@ -303,8 +275,7 @@ test("an execution starts sooner when the pace is asked again and allows it, but
   pool.hasten("key");
   await clock.advance(49);
   assert.equal(executions.length, 0);
-  await clock.advance(1);
-  assert.deepEqual(takeExecution().requests, ["b", "a"]);
+  assert.deepEqual((await next(1)).requests, ["b", "a"]);
 });
 
 test("a batch starts when no request has come for a while", async () => {
@@ -346,10 +317,9 @@ test("a retry gathers nothing", async () => {
 });
 
 test("a request that has less time left than an execution may take is cancelled instead of executed", async () => {
-  const { clock, submit, takeExecution, executions } = createHarness({ expectedMs: () => 50 });
+  const { clock, submit, takeExecution, executions, next } = createHarness({ expectedMs: () => 50 });
   submit("key", "a", { deadlineMonotonicMs: later(clock.monotonicMs(), 1_000) });
-  await clock.advance(0);
-  const first = takeExecution();
+  const first = await next(0);
   const tooLate = submit("key", "b", { deadlineMonotonicMs: later(clock.monotonicMs(), 80) });
   const inTime = submit("key", "c", { deadlineMonotonicMs: later(clock.monotonicMs(), 81) });
   const patient = submit("key", "d");

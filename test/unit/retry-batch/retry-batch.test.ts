@@ -6,56 +6,48 @@ import { at } from "../../support/moment.ts";
 const overloaded = { kind: "overloaded" } as const;
 
 test("requests that follow each other within a second have no cold-start delay", async () => {
-  const { clock, submit, takeExecution } = createHarness({ coldStartDelayMs: 1000 });
+  const { clock, submit, next, succeedAfter } = createHarness({ coldStartDelayMs: 1000 });
   submit("key", "a");
-  await clock.advance(1000);
-  await takeExecution().succeed();
+  await succeedAfter(1000);
   await clock.advance(999);
   submit("key", "b");
-  await clock.advance(0);
-  await takeExecution().succeed();
+  await succeedAfter(0);
   await clock.advance(999);
   submit("key", "c");
-  await clock.advance(0);
-  assert.deepEqual(takeExecution().requests, ["c"]);
+  assert.deepEqual((await next(0)).requests, ["c"]);
 });
 
 test("a key that has been idle for a second has the cold-start delay again", async () => {
-  const { clock, submit, executions, takeExecution } = createHarness({ coldStartDelayMs: 500 });
+  const { clock, submit, executions, next, succeedAfter } = createHarness({ coldStartDelayMs: 500 });
   submit("key", "a");
-  await clock.advance(500);
-  await takeExecution().succeed();
+  await succeedAfter(500);
   await clock.advance(1000);
   submit("key", "b");
   await clock.advance(499);
   assert.equal(executions.length, 0);
-  await clock.advance(1);
-  assert.deepEqual(takeExecution().requests, ["b"]);
+  assert.deepEqual((await next(1)).requests, ["b"]);
 });
 
 test("the cold-start delay is separate for each key", async () => {
-  const { clock, submit, executions, takeExecution } = createHarness({ coldStartDelayMs: 500 });
+  const { clock, submit, executions, succeedAfter } = createHarness({ coldStartDelayMs: 500 });
   submit("one", "a");
-  await clock.advance(500);
-  await takeExecution().succeed();
+  await succeedAfter(500);
   submit("other", "b");
   await clock.advance(499);
   assert.equal(executions.length, 0);
 });
 
 test("a request for a key with too many unsettled ones is overloaded, the executing ones included", async () => {
-  const { clock, submit, takeExecution } = createHarness({ queuedPerKeyMax: 2 });
+  const { clock, submit, next, succeedAfter } = createHarness({ queuedPerKeyMax: 2 });
   submit("key", "a");
-  await clock.advance(0);
-  const execution = takeExecution();
+  const execution = await next(0);
   submit("key", "b");
   const refused = submit("key", "c");
   await clock.advance(0);
   assert.deepEqual(refused.outcome, overloaded);
   await execution.succeed();
   const accepted = submit("key", "d");
-  await clock.advance(0);
-  await takeExecution().succeed();
+  await succeedAfter(0);
   assert.deepEqual(accepted.outcome, done("d"));
 });
 
@@ -84,30 +76,26 @@ test("a further key is overloaded while too many are active, and accepted when o
 });
 
 test("warm keys do not count against the limit of keys", async () => {
-  const { clock, submit, takeExecution } = createHarness({ keysMax: 1 });
+  const { submit, succeedAfter } = createHarness({ keysMax: 1 });
   for (const key of ["one", "two", "three"]) {
     const submitted = submit(key, "a");
-    await clock.advance(0);
-    await takeExecution().succeed();
+    await succeedAfter(0);
     assert.deepEqual(submitted.outcome, done("a"));
   }
 });
 
 test("no more warm keys are remembered than the limit of keys; the oldest is forgotten first", async () => {
-  const { clock, submit, executions, takeExecution } = createHarness({ keysMax: 1, coldStartDelayMs: 100 });
+  const { clock, submit, executions, next, succeedAfter } = createHarness({ keysMax: 1, coldStartDelayMs: 100 });
   for (const key of ["one", "two"]) {
     submit(key, "a");
-    await clock.advance(100);
-    await takeExecution().succeed();
+    await succeedAfter(100);
   }
   submit("one", "b");
   await clock.advance(99);
   assert.equal(executions.length, 0);
-  await clock.advance(1);
-  await takeExecution().succeed();
+  await succeedAfter(1);
   submit("one", "c");
-  await clock.advance(0);
-  assert.deepEqual(takeExecution().requests, ["c"]);
+  assert.deepEqual((await next(0)).requests, ["c"]);
 });
 
 test("a limit below 1 is a programmer error", () => {
@@ -127,7 +115,7 @@ test("a submission with an aborted signal or a passed deadline is cancelled with
 });
 
 test("a settled submission leaves no listener on its signal", async () => {
-  const { clock, pool, takeExecution } = createHarness();
+  const { pool, succeedAfter } = createHarness();
   const { signal } = new AbortController();
   let listeners = 0;
   const add = signal.addEventListener.bind(signal);
@@ -142,19 +130,17 @@ test("a settled submission leaves no listener on its signal", async () => {
   };
   const outcome = pool.submit("key", "a", { signal });
   assert.equal(listeners, 1);
-  await clock.advance(0);
-  await takeExecution().succeed();
+  await succeedAfter(0);
   assert.deepEqual(await outcome, done("a"));
   assert.equal(listeners, 0);
 });
 
 test("drain finishes what was accepted, retries and delays included, and then resolves", async () => {
-  const { clock, pool, submit, takeExecution } = createHarness({ coldStartDelayMs: 100 });
+  const { clock, pool, submit, takeExecution, next } = createHarness({ coldStartDelayMs: 100 });
   const accepted = submit("key", "a");
   let drained = false;
   void pool.drain().then(() => (drained = true));
-  await clock.advance(100);
-  await takeExecution().end({ kind: "retry", delayMs: 50 });
+  await (await next(100)).end({ kind: "retry", delayMs: 50 });
   await clock.advance(50);
   assert.equal(drained, false);
   await takeExecution().succeed();
@@ -179,11 +165,10 @@ test("drain resolves at once when nothing is accepted, and also when it is calle
 });
 
 test("drain waits for an execution whose callers are all gone", async () => {
-  const { clock, pool, submit, takeExecution } = createHarness();
+  const { clock, pool, submit, next } = createHarness();
   const gone = new AbortController();
   submit("key", "a", { signal: gone.signal });
-  await clock.advance(0);
-  const execution = takeExecution();
+  const execution = await next(0);
   gone.abort();
   let drained = false;
   void pool.drain().then(() => (drained = true));
@@ -195,16 +180,14 @@ test("drain waits for an execution whose callers are all gone", async () => {
 
 test("the observer sees a batch with a conflict: executions, attempts, durations and keys in memory", async () => {
   const { observer, submits, executes, batches, inflightKeys } = recordingObserver();
-  const { clock, submit, takeExecution } = createHarness({ observer, coldStartDelayMs: 5 });
+  const { clock, submit, next, succeedAfter } = createHarness({ observer, coldStartDelayMs: 5 });
   submit("key", "a");
-  await clock.advance(5);
-  const first = takeExecution();
+  const first = await next(5);
   submit("key", "b");
   await clock.advance(20);
   await first.end({ kind: "retry", delayMs: 100 });
   await clock.advance(100);
-  await clock.advance(7);
-  await takeExecution().succeed();
+  await succeedAfter(7);
   assert.deepEqual(executes, [
     { size: 1, kind: "retry", durationMs: 20 },
     { size: 2, kind: "success", durationMs: 7 },
@@ -219,15 +202,13 @@ test("the observer sees a batch with a conflict: executions, attempts, durations
 
 test("the observer sees refused, failed and cancelled submissions, and the end of an abandoned batch", async () => {
   const { observer, submits, batches } = recordingObserver();
-  const { clock, submit, takeExecution } = createHarness({ observer, queuedPerKeyMax: 1 });
+  const { clock, submit, next } = createHarness({ observer, queuedPerKeyMax: 1 });
   submit("key", "a", { deadlineMonotonicMs: at(50) });
   submit("key", "b");
-  await clock.advance(0);
-  await takeExecution().end({ kind: "retry", delayMs: 100 });
+  await (await next(0)).end({ kind: "retry", delayMs: 100 });
   await clock.advance(100);
   submit("key", "c");
-  await clock.advance(0);
-  await takeExecution().end({ kind: "error", error: "boom" });
+  await (await next(0)).end({ kind: "error", error: "boom" });
   assert.deepEqual(
     submits.map(({ outcome, attempts }) => [outcome.kind, attempts]),
     [
@@ -244,21 +225,19 @@ test("the observer sees refused, failed and cancelled submissions, and the end o
 
 test("the observer sees each result that nobody waits for any more, and no other", async () => {
   const { observer, unclaimed } = recordingObserver();
-  const { clock, submit, takeExecution } = createHarness({ observer });
+  const { clock, submit, next } = createHarness({ observer });
   const gone = new AbortController();
   submit("key", "stays");
   submit("key", "leaves", { signal: gone.signal });
   submit("key", "in time", { deadlineMonotonicMs: at(50) });
   submit("key", "late", { deadlineMonotonicMs: at(10) });
-  await clock.advance(0);
-  const first = takeExecution();
+  const first = await next(0);
   gone.abort();
   await clock.advance(20);
   await first.succeed();
   assert.deepEqual(new Set(unclaimed.map(({ result }) => result)), new Set(["ok late", "ok leaves"]));
   submit("key", "fails", { deadlineMonotonicMs: at(30) });
-  await clock.advance(0);
-  const second = takeExecution();
+  const second = await next(0);
   await clock.advance(20);
   await second.end({ kind: "error", error: "boom" });
   assert.equal(unclaimed.length, 2, "nothing was written");

@@ -4,7 +4,7 @@ import { cancelled, createHarness, done } from "./harness.ts";
 import { at } from "../../support/moment.ts";
 
 test("a request that is cancelled before the first execution settles at once and is not executed", async () => {
-  const { clock, submit, takeExecution } = createHarness({ coldStartDelayMs: 100 });
+  const { clock, submit, next } = createHarness({ coldStartDelayMs: 100 });
   const gone = new AbortController();
   const leaver = submit("key", "a", { signal: gone.signal });
   submit("key", "b");
@@ -12,12 +12,11 @@ test("a request that is cancelled before the first execution settles at once and
   gone.abort();
   await clock.advance(0);
   assert.deepEqual(leaver.outcome, cancelled);
-  await clock.advance(50);
-  assert.deepEqual(takeExecution().requests, ["b"]);
+  assert.deepEqual((await next(50)).requests, ["b"]);
 });
 
 test("cancelling the only request before the first execution stops it, and the key is cold again", async () => {
-  const { clock, submit, executions, takeExecution } = createHarness({ coldStartDelayMs: 100 });
+  const { clock, submit, executions, next } = createHarness({ coldStartDelayMs: 100 });
   const gone = new AbortController();
   submit("key", "a", { signal: gone.signal });
   await clock.advance(99);
@@ -26,17 +25,15 @@ test("cancelling the only request before the first execution stops it, and the k
   submit("key", "b");
   await clock.advance(99);
   assert.equal(executions.length, 0);
-  await clock.advance(1);
-  assert.deepEqual(takeExecution().requests, ["b"]);
+  assert.deepEqual((await next(1)).requests, ["b"]);
 });
 
 test("a request that is cancelled during its execution settles at once, and the others get their results", async () => {
-  const { clock, submit, takeExecution } = createHarness();
+  const { clock, submit, next } = createHarness();
   const gone = new AbortController();
   const leaver = submit("key", "a", { signal: gone.signal });
   const stayer = submit("key", "b");
-  await clock.advance(0);
-  const execution = takeExecution();
+  const execution = await next(0);
   gone.abort();
   await clock.advance(0);
   assert.deepEqual(leaver.outcome, cancelled);
@@ -47,24 +44,21 @@ test("a request that is cancelled during its execution settles at once, and the 
 });
 
 test("a request that is cancelled during its execution is not in the retry", async () => {
-  const { clock, submit, takeExecution } = createHarness();
+  const { submit, next } = createHarness();
   const gone = new AbortController();
   submit("key", "a", { signal: gone.signal });
   submit("key", "b");
-  await clock.advance(0);
-  const first = takeExecution();
+  const first = await next(0);
   gone.abort();
   await first.end({ kind: "retry", delayMs: 10 });
-  await clock.advance(10);
-  assert.deepEqual(takeExecution().requests, ["b"]);
+  assert.deepEqual((await next(10)).requests, ["b"]);
 });
 
 test("a request that is cancelled during a retry delay settles at once, and the last one ends the batch", async () => {
-  const { clock, submit, executions, takeExecution } = createHarness();
+  const { clock, submit, executions, next } = createHarness();
   const gone = new AbortController();
   const leaver = submit("key", "a", { signal: gone.signal });
-  await clock.advance(0);
-  await takeExecution().end({ kind: "retry", delayMs: 100 });
+  await (await next(0)).end({ kind: "retry", delayMs: 100 });
   await clock.advance(50);
   gone.abort();
   assert.equal(clock.pendingTimers, 0);
@@ -74,27 +68,24 @@ test("a request that is cancelled during a retry delay settles at once, and the 
 });
 
 test("a request that is cancelled while it waits behind an execution is not in the next one", async () => {
-  const { clock, submit, takeExecution } = createHarness();
+  const { clock, submit, next } = createHarness();
   const gone = new AbortController();
   submit("key", "a");
-  await clock.advance(0);
-  const first = takeExecution();
+  const first = await next(0);
   const leaver = submit("key", "b", { signal: gone.signal });
   submit("key", "c");
   gone.abort();
   await clock.advance(0);
   assert.deepEqual(leaver.outcome, cancelled);
   await first.succeed();
-  await clock.advance(0);
-  assert.deepEqual(takeExecution().requests, ["c"]);
+  assert.deepEqual((await next(0)).requests, ["c"]);
 });
 
 test("cancelling a request that has its result changes nothing", async () => {
-  const { clock, submit, takeExecution } = createHarness();
+  const { clock, submit, succeedAfter } = createHarness();
   const gone = new AbortController();
   const submitted = submit("key", "a", { signal: gone.signal, deadlineMonotonicMs: at(1000) });
-  await clock.advance(0);
-  await takeExecution().succeed();
+  await succeedAfter(0);
   assert.equal(clock.pendingTimers, 0);
   gone.abort();
   await clock.advance(2000);
@@ -132,11 +123,10 @@ test("a deadline that passes during an execution settles the request then, even 
 });
 
 test("a deadline that passes during a retry delay takes the request out of the retry", async () => {
-  const { clock, submit, takeExecution } = createHarness();
+  const { clock, submit, takeExecution, next } = createHarness();
   const late = submit("key", "a", { deadlineMonotonicMs: at(50) });
   submit("key", "b");
-  await clock.advance(0);
-  await takeExecution().end({ kind: "retry", delayMs: 100 });
+  await (await next(0)).end({ kind: "retry", delayMs: 100 });
   await clock.advance(100);
   assert.deepEqual(late.outcome, cancelled);
   assert.deepEqual(takeExecution().requests, ["b"]);

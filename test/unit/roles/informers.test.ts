@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { connectCore } from "../../../src/roles/cores.ts";
+import { connectCore } from "../../../src/roles/runtime.ts";
 import { createProtectorInformer, syncCheck, whenSynced } from "../../../src/roles/informers.ts";
 import { silentLogger } from "../../../src/util/logger.ts";
 import { withRig } from "../aggregator/rig.ts";

@@ -5,6 +5,7 @@ import { isBuiltIn, outermostScalable } from "../../../src/scale/owner-chain.ts"
 import { controllerOf } from "../../../src/scale/owner-objects.ts";
 import { builtInResources, type JsonObject } from "../../double/index.ts";
 import { controlledBy, createOwners } from "./owners.ts";
+import { expectedReplicas, type Owned } from "../../../src/scale/expected-replicas.ts";
 
 type Owners = Awaited<ReturnType<typeof createOwners>>;
 
@@ -14,8 +15,8 @@ async function climb({ options, answer }: Owners, ownerReferences: readonly obje
   return found.kind === "found" ? found.owner.object.name : `${found.kind}: ${found.text}`;
 }
 
-test("the outermost scalable owner is found, through owners that cannot be scaled", async () => {
-  const owners = await createOwners();
+test("the outermost scalable owner is found, through owners that cannot be scaled", async (t) => {
+  const owners = await createOwners(t);
   const top = await owners.createDatabase("top", 9);
   const middle = await owners.createPlain("middle", controlledBy(top));
   const low = await owners.createDatabase("low", 3, controlledBy(middle));
@@ -24,11 +25,10 @@ test("the outermost scalable owner is found, through owners that cannot be scale
   assert.equal(await climb(owners, controlledBy(low)), "top");
   assert.equal(await climb(owners, controlledBy(under)), "under");
   assert.match(await climb(owners, controlledBy(root)), /^none: Database root has no subresource scale/);
-  await owners.stop();
 });
 
-test("a Deployment is found through its ReplicaSet, without discovery", async () => {
-  const owners = await createOwners();
+test("a Deployment is found through its ReplicaSet, without discovery", async (t) => {
+  const owners = await createOwners(t);
   const deployment = await owners.createDeployment("web");
   const { engine, client } = owners;
   const labels = { app: "web" };
@@ -42,29 +42,26 @@ test("a Deployment is found through its ReplicaSet, without discovery", async ()
   assert.equal(client.count(/^GET \/apis\/apps(\/v1)?$/), 0);
   const resource = { group: "apps", version: "v1", resource: "daemonsets" };
   assert.ok(!isBuiltIn({ resource, kind: "DaemonSet", isNamespaced: true, hasScale: false }));
-  await owners.stop();
 });
 
-test("an object of the name with another UID is no owner, and a missing one is none either", async () => {
-  const owners = await createOwners();
+test("an object of the name with another UID is no owner, and a missing one is none either", async (t) => {
+  const owners = await createOwners(t);
   const [reference] = controlledBy(await owners.createDatabase("orders", 3));
   assert.match(await climb(owners, [{ ...reference, uid: "other" }]), /^missing: Database orders is gone, another one/);
   assert.match(await climb(owners, [{ ...reference, name: "gone" }]), /^missing: Database gone is gone$/);
   assert.match(await climb(owners, [{ ...reference, kind: "Unknown" }]), /^broken: Unknown orders is of example/);
-  await owners.stop();
 });
 
-test("an owner above that has been erased is no reason to take the one below", async () => {
-  const owners = await createOwners();
+test("an owner above that has been erased is no reason to take the one below", async (t) => {
+  const owners = await createOwners(t);
   const top = await owners.createPlain("top");
   const low = await owners.createDatabase("low", 3, controlledBy(top));
   owners.engine.wipe(owners.plain);
   assert.match(await climb(owners, controlledBy(low)), /^missing: Database top is gone/);
-  await owners.stop();
 });
 
-test("a circle of owners and a chain without end lead nowhere, and end", async () => {
-  const owners = await createOwners();
+test("a circle of owners and a chain without end lead nowhere, and end", async (t) => {
+  const owners = await createOwners(t);
   const first = await owners.createDatabase("first", 3);
   const second = await owners.createDatabase("second", 3, controlledBy(first));
   const contentType = "application/merge-patch+json";
@@ -76,11 +73,10 @@ test("a circle of owners and a chain without end lead nowhere, and end", async (
     below = await owners.createDatabase(`chain-${depth}`, 1, controlledBy(below));
   await owners.clock.advance(1_000);
   assert.match(await climb(owners, controlledBy(below)), /^broken: there are more than 10 owners/);
-  await owners.stop();
 });
 
-test("an owner above that cannot be read is not passed over: another number of pods may be above it", async () => {
-  const owners = await createOwners();
+test("an owner above that cannot be read is not passed over: another number of pods may be above it", async (t) => {
+  const owners = await createOwners(t);
   const top = await owners.createPlain("top");
   const low = await owners.createDatabase("low", 3, controlledBy(top));
   owners.client.onRequest = (_, what) =>
@@ -90,11 +86,10 @@ test("an owner above that cannot be read is not passed over: another number of p
     what.includes("other.example.com") ? new KubeError("serverError", "503") : undefined;
   const [reference] = controlledBy(top);
   assert.match(await climb(owners, [{ ...reference, apiVersion: "other.example.com/v1" }]), /^notNow: 503/);
-  await owners.stop();
 });
 
-test("an owner that was deleted takes all below it along; one that vanished does not", async () => {
-  const owners = await createOwners();
+test("an owner that was deleted takes all below it along; one that vanished does not", async (t) => {
+  const owners = await createOwners(t);
   const { engine, databases, clock } = owners;
   const keep = { metadata: { finalizers: ["example.com/keep"] } };
   const patch = (name: string, body: JsonObject) =>
@@ -114,11 +109,10 @@ test("an owner that was deleted takes all below it along; one that vanished does
   engine.erase(databases, "default", "other");
   await clock.advance(1_000);
   assert.equal(await climb(owners, controlledBy(other)), "missing: Database other is gone");
-  await owners.stop();
 });
 
-test("the outermost scalable owner that was deleted is at its end, whatever cannot be scaled is above it", async () => {
-  const owners = await createOwners();
+test("the outermost scalable owner that was deleted is at its end, whatever stands above it", async (t) => {
+  const owners = await createOwners(t);
   const { engine, databases, clock } = owners;
   const root = await owners.createPlain("root");
   const under = await owners.createDatabase("under", 3, controlledBy(root));
@@ -138,11 +132,10 @@ test("the outermost scalable owner that was deleted is at its end, whatever cann
   engine.wipe(owners.plain);
   await clock.advance(60_000);
   assert.equal(await climb(owners, controlledBy(low)), "ended", "nothing above it has ever been scalable");
-  await owners.stop();
 });
 
-test("an owner that is deleted and leaves its pods behind is not at its end", async () => {
-  const owners = await createOwners();
+test("an owner that is deleted and leaves its pods behind is not at its end", async (t) => {
+  const owners = await createOwners(t);
   const { engine, databases, clock } = owners;
   const left = await owners.createDatabase("left", 9);
   const body = { metadata: { finalizers: ["orphan"] } };
@@ -150,5 +143,67 @@ test("an owner that is deleted and leaves its pods behind is not at its end", as
   await engine.delete(databases, "default", "left");
   await clock.advance(1_000);
   assert.equal(await climb(owners, controlledBy(left)), "left");
-  await owners.stop();
+});
+
+/** The replicas that pods belong to, and what asking for them costs: 10,000 pods of 500 custom owners. */
+const scaleGet = /^GET .*\/scale$/;
+
+test("10,000 pods of 500 custom owners cost 500 scale reads, and nothing when nothing has changed", async (t) => {
+  const { client, createDatabase, options, signal, answer, engine, databases, clock } = await createOwners(t);
+  const pods: Owned[] = [];
+  for (let index = 0; index < 500; index++) {
+    const ownerReferences = controlledBy(await createDatabase(`db-${index}`, 20));
+    for (let pod = 0; pod < 20; pod++) pods.push({ ownerReferences });
+  }
+  const ask = () => answer(expectedReplicas("default", pods, options, signal));
+  assert.partialDeepStrictEqual(await ask(), { kind: "known", replicas: 10_000 });
+  assert.equal(client.count(scaleGet), 500);
+  assert.ok(client.log.length - 500 <= 5, `discovery, one list and one watch: ${client.log.length - 500}`);
+  const after = client.log.length;
+  assert.partialDeepStrictEqual(await ask(), { kind: "known", replicas: 10_000 });
+  assert.equal(client.log.length, after, "an unchanged reconcile costs none");
+  const contentType = "application/merge-patch+json";
+  await engine.patch(databases, "default", "db-7", { contentType, body: { spec: { members: 30 } } });
+  await clock.advance(1_000);
+  assert.partialDeepStrictEqual(await ask(), { kind: "known", replicas: 10_010 });
+  assert.equal(client.count(scaleGet), 501);
+});
+
+test("an outermost owner counts once, built-in ones need no scale, and bare pods count for nothing", async (t) => {
+  const owners = await createOwners(t);
+  const top = await owners.createDatabase("top", 9);
+  const [one, two] = [
+    await owners.createDatabase("one", 3, controlledBy(top)),
+    await owners.createDatabase("two", 3, controlledBy(top)),
+  ];
+  const deployment = await owners.createDeployment("web");
+  const pods = [one, two, deployment].map((owner) => ({ ownerReferences: controlledBy(owner) }));
+  const bare = { ownerReferences: undefined };
+  const asked = expectedReplicas("default", [...pods, bare], owners.options, owners.signal);
+  assert.partialDeepStrictEqual(await owners.answer(asked), { kind: "known", replicas: 19 });
+  assert.equal(owners.client.count(scaleGet), 1);
+  const alone = expectedReplicas("default", [bare], owners.options, owners.signal);
+  assert.deepEqual(await alone, { kind: "unmanaged" }, "which is not the same as no replicas");
+});
+
+test("one unknown owner leaves the whole unknown, and says whether somebody has to do something", async (t) => {
+  const owners = await createOwners(t);
+  const pods: Owned[] = [];
+  for (const name of ["one", "two"]) pods.push({ ownerReferences: controlledBy(await owners.createDatabase(name, 3)) });
+  const ask = async (error: KubeError) => {
+    owners.client.onRequest = (_, what) => (what.endsWith("two/scale") ? error : undefined);
+    const answer = await owners.answer(expectedReplicas("default", pods, owners.options, owners.signal));
+    return answer.kind;
+  };
+  assert.equal(await ask(new KubeError("forbidden", "403")), "lasting");
+  assert.equal(await ask(new KubeError("timeout", "slow")), "notNow");
+  owners.client.onRequest = () => undefined;
+  const plain = await owners.createPlain("plain");
+  const asked = expectedReplicas(
+    "default",
+    [...pods, { ownerReferences: controlledBy(plain) }],
+    owners.options,
+    owners.signal,
+  );
+  assert.partialDeepStrictEqual(await owners.answer(asked), { kind: "lasting" });
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { type Informer, type InformerHandler } from "../../../src/kube/informer.ts";
 import { compileSelector } from "../../../src/label-index/index.ts";
-import { type KindMapping } from "../../../src/scale/kind-mapping.ts";
+import { type KindMapping } from "../../../src/scale/discovery.ts";
 import { controllerOf, type OwnerObject, OwnerObjects } from "../../../src/scale/owner-objects.ts";
 import { createOwners } from "./owners.ts";
 
@@ -17,8 +17,8 @@ test("the controller is the owner that says so, with all its parts", () => {
     assert.equal(controllerOf(odd), undefined);
 });
 
-test("objects of a kind are listed once, and followed from then on", async () => {
-  const { client, options, answer, createDatabase, clock, stop } = await createOwners();
+test("objects of a kind are listed once, and followed from then on", async (t) => {
+  const { client, options, answer, createDatabase, clock } = await createOwners(t);
   await createDatabase("one", 1);
   const read = (name: string) => answer(options.objects.read(mapping, "default", name));
   assert.equal((await read("one")).kind, "present");
@@ -27,11 +27,10 @@ test("objects of a kind are listed once, and followed from then on", async () =>
   await clock.advance(1_000);
   assert.equal((await read("two")).kind, "present");
   assert.equal(client.count(/databases\//), 0);
-  await stop();
 });
 
-test("a kind that cannot be listed is told apart from one that has no such object", async () => {
-  const { client, options, answer, stop } = await createOwners();
+test("a kind that cannot be listed is told apart from one that has no such object", async (t) => {
+  const { client, options, answer } = await createOwners(t);
   client.onRequest = () => new KubeError("forbidden", "403");
   const refused = await answer(options.objects.read(mapping, "default", "one"));
   assert.partialDeepStrictEqual(refused, { kind: "unlisted", isForbidden: true });
@@ -39,21 +38,19 @@ test("a kind that cannot be listed is told apart from one that has no such objec
   const other = { ...mapping, resource: { ...resource, resource: "others" } };
   const late = await answer(options.objects.read(other, "default", "one"));
   assert.partialDeepStrictEqual(late, { kind: "unlisted", isForbidden: false });
-  await stop();
 });
 
-test("references to any number of kinds cost a limited number of watches", async () => {
-  const { client, options, answer, stop } = await createOwners();
+test("references to any number of kinds cost a limited number of watches", async (t) => {
+  const { client, options, answer } = await createOwners(t);
   const read = (index: number) =>
     options.objects.read({ ...mapping, resource: { ...resource, resource: `kind${index}` } }, "default", "a");
   const answers = await answer(Promise.all(Array.from({ length: 150 }, (_, index) => read(index))));
   assert.equal(answers.filter((one) => one.kind === "unlisted" && /more than 100/.test(one.text)).length, 50);
   assert.equal(new Set(client.log.map((line) => line.split("/").at(-1))).size, 100);
-  await stop();
 });
 
-test("a kind that cannot be listed gives its place to another one, one in ten seconds", async () => {
-  const { client, options, answer, createDatabase, clock, stop } = await createOwners();
+test("a kind that cannot be listed gives its place to another one, one in ten seconds", async (t) => {
+  const { client, options, answer, createDatabase, clock } = await createOwners(t);
   await createDatabase("one", 1);
   const read = (name: string) =>
     options.objects.read({ ...mapping, resource: { ...resource, resource: name } }, "default", "one");
@@ -66,12 +63,11 @@ test("a kind that cannot be listed gives its place to another one, one in ten se
   await clock.advance(10_000);
   assert.doesNotMatch(JSON.stringify(await answer(read("others"))), /more than 100/);
   assert.equal((await answer(read("databases"))).kind, "present", "one that is listed keeps its place");
-  await stop();
 });
 
-test("each change is told, with the labels of the pod template and who wrote the replicas", async () => {
+test("each change is told, with the labels of the pod template and who wrote the replicas", async (t) => {
   const told: string[] = [];
-  const { options, answer, createDeployment, patchDeployment, clock, stop } = await createOwners({
+  const { options, answer, createDeployment, patchDeployment, clock } = await createOwners(t, {
     onChange: (_, change) => {
       const { object, previous } = change ?? {};
       if (change === undefined) told.push("listed");
@@ -90,10 +86,9 @@ test("each change is told, with the labels of the pod template and who wrote the
   assert.equal(options.objects.former(metadata.uid), undefined);
   const labels = '{"app":"web"}';
   assert.deepEqual(told, ["listed", `undefined>10 ${labels}`, `10>3 ${labels}`]);
-  await stop();
 });
 
-test("a selector looks only at what is in its namespace", async () => {
+test("a selector looks only at what is in its namespace", async (t) => {
   let tell: InformerHandler<OwnerObject> | undefined;
   const store = new Map<string, OwnerObject>();
   const looked: string[] = [];
@@ -107,7 +102,7 @@ test("a selector looks only at what is in its namespace", async () => {
     subscribe: (handler: InformerHandler<OwnerObject>) => void (tell = handler),
     run: async () => tell?.onListed?.(true, undefined),
   } as unknown as Informer<OwnerObject>;
-  const { clock } = await createOwners();
+  const { clock } = await createOwners(t);
   const objects = new OwnerObjects({ create: () => informer, clock, signal: new AbortController().signal });
   await objects.follow(mapping);
   const object = (namespace: string, name: string) =>

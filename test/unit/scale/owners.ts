@@ -1,4 +1,5 @@
 /** A core with custom resources that own pods, and what the owners of pods are asked with. */
+import { type TestContext } from "node:test";
 import { type KubeObject } from "../../double/index.ts";
 import { createInformer } from "../../../src/kube/watch/index.ts";
 import { Discovery } from "../../../src/scale/discovery.ts";
@@ -19,7 +20,8 @@ export function controlledBy({ apiVersion, kind, metadata: { name, uid } }: Kube
   return [{ apiVersion, kind, name, uid, controller: true }];
 }
 
-export async function createOwners(more: Pick<OwnerObjectsOptions, "onChange"> = {}) {
+/** Its watches end with the test. */
+export async function createOwners(t: TestContext, more: Pick<OwnerObjectsOptions, "onChange"> = {}) {
   const core = await createCore();
   const { engine, clock } = core;
   const databases = await engine.installCrd(scaledCrd());
@@ -28,6 +30,10 @@ export async function createOwners(more: Pick<OwnerObjectsOptions, "onChange"> =
   const logger = createRecordingLogger();
   const common = { client, clock, rng: createSeededRng(1), logger, metrics: createCountingMetrics() };
   const life = new AbortController();
+  t.after(async () => {
+    life.abort();
+    await clock.advance(0);
+  });
   const create: OwnerObjectsOptions["create"] = (resource, decode) =>
     createInformer({ ...common, resource, decode, name: resource.resource });
   const objects = new OwnerObjects({ create, clock, signal: life.signal, ...more });
@@ -50,10 +56,6 @@ export async function createOwners(more: Pick<OwnerObjectsOptions, "onChange"> =
     answer: async <T>(asked: Promise<T>): Promise<T> => {
       await clock.advance(15_000);
       return await asked;
-    },
-    stop: async (): Promise<void> => {
-      life.abort();
-      await clock.advance(0);
     },
   };
 }

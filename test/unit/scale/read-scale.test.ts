@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { readScale, type ScaleTarget } from "../../../src/scale/read-scale.ts";
+import { readScale, type ScaleTarget, readScaleSelector } from "../../../src/scale/read-scale.ts";
 import { databaseBody, scaledCrd } from "../../double/scaled-crd.ts";
 import { EngineClient, type Fault } from "../../support/engine-client.ts";
 import { createCore } from "../generator/core-cluster.ts";
@@ -63,4 +63,34 @@ test("an object without replicas is wrong, although the server calls it an inter
 test("who is told to stop gets no answer", async () => {
   const { client, target } = await bench();
   await assert.rejects(readScale(client, target, AbortSignal.abort()), /aborted/);
+});
+
+test("single values become matchLabels, and the rest expressions", () => {
+  assert.deepEqual(readScaleSelector("app=web,tier==db"), {
+    ok: true,
+    selector: { matchLabels: { app: "web", tier: "db" } },
+  });
+  assert.deepEqual(readScaleSelector("app=web,zone in (a,b),!old"), {
+    ok: true,
+    selector: {
+      matchLabels: { app: "web" },
+      matchExpressions: [
+        { key: "zone", operator: "In", values: ["a", "b"] },
+        { key: "old", operator: "DoesNotExist" },
+      ],
+    },
+  });
+});
+
+test("two values of one key stay two requirements", () => {
+  assert.deepEqual(readScaleSelector("app=a,app=b"), {
+    ok: true,
+    selector: { matchLabels: { app: "a" }, matchExpressions: [{ key: "app", operator: "In", values: ["b"] }] },
+  });
+});
+
+test("a selector that selects everything, or that nobody can read, is refused with the reason", () => {
+  assert.deepEqual(readScaleSelector(" "), { ok: false, reason: "it is empty" });
+  const read = readScaleSelector("app=web=db");
+  assert.match(read.ok ? "" : read.reason, /"app=web=db" is not a label selector/);
 });

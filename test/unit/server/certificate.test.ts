@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { StartError } from "../../../src/lifecycle/component.ts";
 import {
   certificatePollMs,
@@ -13,13 +13,21 @@ import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { createAuthority, createPem, temporaryFolder, writePem } from "./certificates.ts";
 import { createRecordingLogger } from "../observability/recording-logger.ts";
 
-function watch(files: { certFile: string; keyFile: string }) {
+/** Until the test ends. */
+function watch(t: TestContext, files: Parameters<typeof watchCertificate>[0]["files"]) {
   const clock = createVirtualClock();
   const logger = createRecordingLogger();
   const seen: Certificate[] = [];
   const onChange = (certificate: Certificate): void => void seen.push(certificate);
-  const stop = watchCertificate({ files, clock, logger, onChange }, loadCertificate(files));
-  return { clock, logger, seen, stop };
+  const stop = watchCertificate(
+    { files, clock, logger, onChange },
+    "supplied" in files ? undefined : loadCertificate(files),
+  );
+  t.after(() => {
+    stop();
+    assert.equal(clock.pendingTimers, 0);
+  });
+  return { clock, logger, seen };
 }
 
 test("a missing, broken or mismatched pair is a StartError that names the file", async (t) => {
@@ -42,15 +50,13 @@ test("a missing, broken or mismatched pair is a StartError that names the file",
 test("a changed pair is noticed at the next poll, an unchanged one is not reported", async (t) => {
   const folder = temporaryFolder(t);
   const files = writePem(folder, await createPem("old"));
-  const { clock, seen, stop } = watch(files);
+  const { clock, seen } = watch(t, files);
   await clock.advance(3 * certificatePollMs);
   assert.equal(seen.length, 0);
   const next = await createPem("new");
   writePem(folder, next);
   await clock.advance(certificatePollMs);
   assert.deepEqual(seen, [next]);
-  stop();
-  assert.equal(clock.pendingTimers, 0);
 });
 
 test("a Secret that is replaced by a symlink swap is noticed", async (t) => {
@@ -65,7 +71,7 @@ test("a Secret that is replaced by a symlink swap is noticed", async (t) => {
   }
   symlinkSync("..1", path.join(folder, "..data"));
   for (const file of ["tls.crt", "tls.key"]) symlinkSync(`..data/${file}`, path.join(folder, file));
-  const { clock, seen, stop } = watch({
+  const { clock, seen } = watch(t, {
     certFile: path.join(folder, "tls.crt"),
     keyFile: path.join(folder, "tls.key"),
   });
@@ -73,7 +79,6 @@ test("a Secret that is replaced by a symlink swap is noticed", async (t) => {
   renameSync(path.join(folder, "..data_tmp"), path.join(folder, "..data"));
   await clock.advance(certificatePollMs);
   assert.deepEqual(seen, [next]);
-  stop();
 });
 
 test("the file of the client CA must contain a certificate, and is reloaded when it changes", async (t) => {
@@ -87,7 +92,7 @@ test("the file of the client CA must contain a certificate, and is reloaded when
   );
   const [old, next] = [await createPem("old"), await createPem("new")];
   writeFileSync(caFile, old.cert);
-  const { clock, logger, seen, stop } = watch(files);
+  const { clock, logger, seen } = watch(t, files);
   writeFileSync(caFile, "");
   await clock.advance(certificatePollMs);
   assert.equal(seen.length, 0);
@@ -98,14 +103,13 @@ test("the file of the client CA must contain a certificate, and is reloaded when
     seen.map(({ ca }) => ca),
     [next.cert],
   );
-  stop();
 });
 
 test("while the two files do not match, the old pair stays with one warning", async (t) => {
   const folder = temporaryFolder(t);
   const [old, next] = [await createPem("old"), await createPem("new")];
   const files = writePem(folder, old);
-  const { clock, logger, seen, stop } = watch(files);
+  const { clock, logger, seen } = watch(t, files);
   writeFileSync(files.certFile, next.cert);
   await clock.advance(2 * certificatePollMs);
   assert.equal(seen.length, 0);
@@ -113,13 +117,12 @@ test("while the two files do not match, the old pair stays with one warning", as
   writeFileSync(files.keyFile, next.key);
   await clock.advance(certificatePollMs);
   assert.deepEqual(seen, [next]);
-  stop();
 });
 
 test("an expired pair does not replace a valid one, but one that has expired itself", async (t) => {
   const folder = temporaryFolder(t);
   const files = writePem(folder, await createPem("old"));
-  const { clock, logger, seen, stop } = watch(files);
+  const { clock, logger, seen } = watch(t, files);
   const expired = await createPem("expired", new Date("2021-01-01"));
   writePem(folder, expired);
   await clock.advance(2 * certificatePollMs);
@@ -129,13 +132,11 @@ test("an expired pair does not replace a valid one, but one that has expired its
     logger.entries.map(({ level, fields }) => [level, fields?.["problem"]]),
     [["warn", problem]],
   );
-  stop();
-  const other = watch(files);
+  const other = watch(t, files);
   const later = await createPem("expired, too", new Date("2022-01-01"));
   writePem(folder, later);
   await other.clock.advance(certificatePollMs);
   assert.deepEqual(other.seen, [later]);
-  other.stop();
 });
 
 test("a broken authority is a StartError at the start, and keeps the old ones at a reload", async (t) => {
@@ -150,26 +151,18 @@ test("a broken authority is a StartError at the start, and keeps the old ones at
   writeFileSync(caFile, broken);
   assert.throws(() => loadCertificate(files), /ca\.crt cannot be used: certificate 2 of 3 is broken/);
   writeFileSync(caFile, one);
-  const clock = createVirtualClock();
-  const changes: unknown[] = [];
-  const options = { files, clock, logger: createRecordingLogger(), onChange: (next: unknown) => changes.push(next) };
-  t.after(watchCertificate(options, loadCertificate(files)));
+  const { clock, seen } = watch(t, files);
   writeFileSync(caFile, broken);
   await clock.advance(certificatePollMs);
-  assert.equal(changes.length, 0);
+  assert.equal(seen.length, 0);
   writeFileSync(caFile, `${one}${two}${three}`);
   await clock.advance(certificatePollMs);
-  assert.equal(changes.length, 1);
+  assert.equal(seen.length, 1);
 });
 
-test("a certificate that is issued later is taken when it is there, and a broken one never replaces it", async () => {
-  const clock = createVirtualClock();
-  const logger = createRecordingLogger();
-  const seen: Certificate[] = [];
+test("a certificate that is issued later is taken when it is there, and a broken one never replaces it", async (t) => {
   let issued: { cert: string; key: string } | undefined;
-  const files = { supplied: () => issued };
-  const onChange = (certificate: Certificate): void => void seen.push(certificate);
-  const stop = watchCertificate({ files, clock, logger, onChange }, undefined);
+  const { clock, logger, seen } = watch(t, { supplied: () => issued });
   await clock.advance(certificatePollMs);
   assert.deepEqual(seen, []);
   const [one, two] = [await createPem("one"), await createPem("two")];
@@ -182,5 +175,4 @@ test("a certificate that is issued later is taken when it is there, and a broken
     logger.entries.map(({ fields }) => fields?.["problem"]).filter((problem) => problem !== undefined).length,
     1,
   );
-  stop();
 });

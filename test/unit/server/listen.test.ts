@@ -53,6 +53,17 @@ function get(port: number, agent?: http.Agent): Promise<{ text: string; connecti
   });
 }
 
+/** One handshake: the name of the server's certificate, and the cipher. */
+function handshake(port: number, options: tls.ConnectionOptions = {}): Promise<{ subject: string; cipher: string }> {
+  return new Promise((resolve, reject) => {
+    const socket = tls.connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options }, () => {
+      resolve({ subject: String(socket.getPeerCertificate().subject.CN), cipher: socket.getCipher().name });
+      socket.destroy();
+    });
+    socket.on("error", reject);
+  });
+}
+
 test("an app is served on a free port", async (t) => {
   const { listener } = await open(t);
   assert(listener.port > 0);
@@ -71,13 +82,10 @@ test("a listener is there before its certificate is issued: until then handshake
   let issued: { cert: string; key: string } | undefined;
   const { clock, listener } = await open(t, { tls: { supplied: () => issued } });
   const nameOf = (): Promise<string> =>
-    new Promise((resolve) => {
-      const socket = tls.connect({ host: "127.0.0.1", port: listener.port, rejectUnauthorized: false }, () => {
-        resolve(String(socket.getPeerCertificate().subject.CN));
-        socket.destroy();
-      });
-      socket.on("error", () => resolve("none"));
-    });
+    handshake(listener.port).then(
+      ({ subject }) => subject,
+      () => "none",
+    );
   assert.equal(await nameOf(), "none");
   for (const name of ["first", "second"]) {
     issued = await createPem(name);
@@ -116,17 +124,8 @@ test("HTTPS needs TLS 1.2, and new connections get a changed certificate", async
   const folder = temporaryFolder(t);
   const files = writePem(folder, await createPem("old"));
   const { listener, clock } = await open(t, { tls: files });
-  const subject = (options: tls.ConnectionOptions = {}): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const socket = tls.connect(
-        { host: "127.0.0.1", port: listener.port, rejectUnauthorized: false, ...options },
-        () => {
-          resolve(String(socket.getPeerCertificate().subject.CN));
-          socket.destroy();
-        },
-      );
-      socket.on("error", reject);
-    });
+  const subject = async (options?: tls.ConnectionOptions): Promise<string> =>
+    (await handshake(listener.port, options)).subject;
   assert.equal(await subject(), "old");
   await assert.rejects(subject({ minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }));
   writePem(folder, await createPem("new"));
@@ -195,18 +194,11 @@ test("closing cuts requests that are still running after the grace time", async 
 
 test("TLS 1.2 is spoken only with forward secrecy and authenticated encryption", async (t) => {
   const { listener } = await open(t, { tls: writePem(temporaryFolder(t), await createPem("x")) });
-  const handshake = (ciphers: string): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const options = { host: "127.0.0.1", port: listener.port, rejectUnauthorized: false };
-      const socket = tls.connect({ ...options, maxVersion: "TLSv1.2", ciphers }, () => {
-        resolve(socket.getCipher().name);
-        socket.destroy();
-      });
-      socket.on("error", reject);
-    });
-  assert.equal(await handshake("ECDHE-ECDSA-AES128-GCM-SHA256"), "ECDHE-ECDSA-AES128-GCM-SHA256");
+  const cipherOf = async (ciphers: string): Promise<string> =>
+    (await handshake(listener.port, { maxVersion: "TLSv1.2", ciphers })).cipher;
+  assert.equal(await cipherOf("ECDHE-ECDSA-AES128-GCM-SHA256"), "ECDHE-ECDSA-AES128-GCM-SHA256");
   // CBC modes with a MAC of their own.
-  await assert.rejects(handshake("ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES256-SHA"), /handshake failure/);
+  await assert.rejects(cipherOf("ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES256-SHA"), /handshake failure/);
 });
 
 test("a client cannot ask for another handshake over its connection", async (t) => {
@@ -272,10 +264,5 @@ test("every header timeout that the flag allows is accepted", async (t) => {
 
 test("a client that never finishes its header is cut off", async (t) => {
   const { listener } = await open(t, { readHeaderTimeoutMs: 100 });
-  const socket = net.connect({ host: "127.0.0.1", port: listener.port });
-  socket.write("GET / HTTP/1.1\r\nHost: x\r\n");
-  let text = "";
-  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-  await new Promise((resolve) => socket.once("close", resolve));
-  assert.match(text, /^HTTP\/1.1 408 /);
+  assert.match(await answerTo(listener.port, "GET / HTTP/1.1\r\nHost: x\r\n"), /^HTTP\/1.1 408 /);
 });

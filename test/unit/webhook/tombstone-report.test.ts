@@ -32,6 +32,7 @@ function reported() {
       recorders: new Map([["core", recorder]]),
       callers: new RefusedCallers(createVirtualClock()),
       developers: new DeveloperEvents(new Map()),
+      metrics: { wouldRefuse() {} },
     }),
   });
   const protector = new Protector(createTestCore().core, objectKey("ns", "web"), () => {});

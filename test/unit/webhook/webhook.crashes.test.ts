@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cell, deleteReview, evictReview, type Json, pod, protector } from "./support/objects.ts";
 import { settle, world } from "./support/replica.ts";
+import { workerOf } from "./support/worker.ts";
 
 test("a pod of a cell that is not in the status gets an answer, and adds no cell", async () => {
   const { core, replica } = world([protector({ cells: [cell("c1", 100)] })]);
@@ -150,7 +151,7 @@ test("a PodProtector that vanishes between look-up and write is no crash", async
 
 test("strange reviews are answered: wrong types, hostile names, null objects", async () => {
   const { core, replica } = world([protector({ cells: [cell("c1", 100)] })], {
-    workers: { kind: "single", client: { ...worldClient() } },
+    ...workerOf({ kind: "Status" }),
   });
   const reviews: Json[] = [
     deleteReview(undefined),
@@ -176,12 +177,3 @@ test("strange reviews are answered: wrong types, hostile names, null objects", a
   assert.ok(core.requests.every(({ path }) => !path.includes("..")));
   assert.equal((await replica.review(deleteReview(pod("fine")))).allowed, true);
 });
-
-function worldClient() {
-  return {
-    cluster: "worker",
-    request: () => Promise.resolve({ kind: "Status" }),
-    stream: () => Promise.reject(new Error("no watches here")),
-    close: () => Promise.resolve(),
-  };
-}

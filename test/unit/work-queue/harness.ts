@@ -55,6 +55,8 @@ export function createHarness(changes: Partial<WorkQueueOptions<string>> = {}, o
     stop,
     works,
     starts,
+    startTimes: () => starts.map(([atMs]) => atMs),
+    startKeys: () => starts.map(([, key]) => key),
     reconciles,
     run: (): void => {
       void queue.run(stop.signal).then(() => (stopped = true));

@@ -6,15 +6,12 @@ import { createVirtualClock } from "../../support/virtual-clock.ts";
 import { conflict, createHarness, failure, repeat, success } from "./harness.ts";
 
 test("keys are processed in the order of their first add, each once however often it was added", async () => {
-  const { clock, queue, run, starts } = createHarness({}, repeat(success, 3));
+  const { clock, queue, run, startKeys } = createHarness({}, repeat(success, 3));
   for (const key of ["a", "b", "a", "c", "b"]) queue.add(key);
   assert.equal(queue.size, 3);
   run();
   await clock.advance(0);
-  assert.deepEqual(
-    starts.map(([, key]) => key),
-    ["a", "b", "c"],
-  );
+  assert.deepEqual(startKeys(), ["a", "b", "c"]);
   assert.equal(queue.size, 0);
 });
 
@@ -69,16 +66,10 @@ test("as many keys are processed at once as the concurrency allows", async () =>
   run();
   for (const key of ["a", "b", "c", "d"]) queue.add(key);
   await clock.advance(0);
-  assert.deepEqual(
-    works.map(({ key }) => key),
-    ["a", "b"],
-  );
+  assert.equal(works.map(({ key }) => key).join(), "a,b");
   assert.equal(queue.size, 4);
   await works[1]!.end(success);
-  assert.deepEqual(
-    works.map(({ key }) => key),
-    ["a", "b", "c"],
-  );
+  assert.equal(works.map(({ key }) => key).join(), "a,b,c");
 });
 
 test("a new key is refused when there are too many, and known ones are still accepted", async () => {
@@ -179,14 +170,11 @@ test("a delay that is not a number is a programmer error", () => {
 
 describe("an outcome", () => {
   test("failures are retried after base * 2^n up to the maximum", async () => {
-    const { clock, queue, run, starts } = createHarness({}, [...repeat(failure, 6), success]);
+    const { clock, queue, run, startTimes } = createHarness({}, [...repeat(failure, 6), success]);
     run();
     queue.add("a");
     await clock.advance(10_000);
-    assert.deepEqual(
-      starts.map(([atMs]) => atMs),
-      [0, 100, 300, 700, 1500, 2500, 3500],
-    );
+    assert.deepEqual(startTimes(), [0, 100, 300, 700, 1500, 2500, 3500]);
   });
 
   test("failures are retried however many there were, also without any backoff", async () => {
@@ -198,7 +186,7 @@ describe("an outcome", () => {
   });
 
   test("a success forgets the failures before it", async () => {
-    const { clock, queue, run, starts } = createHarness({}, [failure, failure, success, failure, success]);
+    const { clock, queue, run, startTimes } = createHarness({}, [failure, failure, success, failure, success]);
     run();
     queue.add("a");
     await clock.advance(150);
@@ -206,10 +194,7 @@ describe("an outcome", () => {
     // time.
     queue.add("a");
     await clock.advance(1000);
-    assert.deepEqual(
-      starts.map(([atMs]) => atMs),
-      [0, 100, 150, 300, 400],
-    );
+    assert.deepEqual(startTimes(), [0, 100, 150, 300, 400]);
   });
 
   test("a success after a failure leaves nothing in memory", async () => {
@@ -225,19 +210,16 @@ describe("an outcome", () => {
   });
 
   test("a conflict is retried within the conflict backoff and is not a failure", async () => {
-    const { clock, queue, run, starts } = createHarness({}, [failure, ...repeat(conflict, 3), failure, success]);
+    const { clock, queue, run, startTimes } = createHarness({}, [failure, ...repeat(conflict, 3), failure, success]);
     run();
     queue.add("a");
     await clock.advance(10_000);
     // The harness draws 0.5 of 10 ms; the second failure is the second in a row, so it waits 200 ms.
-    assert.deepEqual(
-      starts.map(([atMs]) => atMs),
-      [0, 100, 105, 110, 115, 315],
-    );
+    assert.deepEqual(startTimes(), [0, 100, 105, 110, 115, 315]);
   });
 
   test("a requeue is done at its moment, and at once when that is in the past", async () => {
-    const { clock, queue, run, starts } = createHarness({}, [
+    const { clock, queue, run, startTimes } = createHarness({}, [
       { kind: "done", requeueAfterMs: 70 },
       { kind: "done", requeueAfterMs: -3 },
       success,
@@ -245,23 +227,17 @@ describe("an outcome", () => {
     run();
     queue.add("a");
     await clock.advance(1000);
-    assert.deepEqual(
-      starts.map(([atMs]) => atMs),
-      [0, 70, 70],
-    );
+    assert.deepEqual(startTimes(), [0, 70, 70]);
   });
 
   test("a failed key that is added again does not wait for its backoff", async () => {
-    const { clock, queue, run, starts } = createHarness({}, [failure, success, success]);
+    const { clock, queue, run, startTimes } = createHarness({}, [failure, success, success]);
     run();
     queue.add("a");
     await clock.advance(10);
     queue.add("a");
     await clock.advance(10);
-    assert.deepEqual(
-      starts.map(([atMs]) => atMs),
-      [0, 10],
-    );
+    assert.deepEqual(startTimes(), [0, 10]);
   });
 
   for (const [how, process] of [

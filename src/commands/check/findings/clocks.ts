@@ -1,5 +1,5 @@
 /** Clocks that are far off: of this machine, of API servers, and of whoever renews a Lease. */
-import { ageText } from "../../text/age.ts";
+import { ageText } from "../../text/format.ts";
 import { type CoreFacts, type Facts, type LeaseFacts } from "../facts.ts";
 import { type Finding, ok, type Remedy, unchecked, warn } from "../finding.ts";
 

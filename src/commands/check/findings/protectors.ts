@@ -1,11 +1,16 @@
-/** PodProtectors that a person should know about, by the conditions that the roles write. */
+/**
+ * PodProtectors that a person should know about, by the conditions that the roles write.
+ *
+ * PodProtectors that are gone without having been released, and that webhooks keep in force from memory.
+ */
 import { type ConditionType } from "../../../api/v1alpha1/conditions.ts";
 import { type StoredProtector } from "../../../kube/resources.ts";
+import { type EpochMicros } from "../../../util/clock.ts";
 import { type InvalidProtector } from "../../fleet/protectors.ts";
-import { type ProtectorEvent, refusalsOf } from "../../fleet/refusals.ts";
+import { type ProtectorEvent, refusalsOf, seenTombstones } from "../../fleet/refusals.ts";
 import { holds } from "../../fleet/standing.ts";
 import { type CoreFacts, type Reading } from "../facts.ts";
-import { counted, fail, type Finding, namesText, note, ok, type Remedy, unchecked, warn } from "../finding.ts";
+import { agoText, counted, fail, type Finding, namesText, note, ok, type Remedy, unchecked, warn } from "../finding.ts";
 
 export function protectorFindings({
   protectors,
@@ -125,5 +130,25 @@ function ofMode(mode: string, names: readonly string[]): Finding {
     "mode",
     `${counted(names.length, "namespace")} in ${mode}, ${effect}: ${namesText(names)}`,
     "docs/generator.md#modes",
+  );
+}
+
+export function tombstoneFindings(core: CoreFacts, now: EpochMicros): readonly Finding[] {
+  const { protectorEvents, generatorState, protectors } = core;
+  if (!protectorEvents.ok) return [unchecked("tombstone", "PodProtectors that are gone", protectorEvents.why)];
+  if (!protectors.ok) return [unchecked("tombstone", "PodProtectors that are gone", protectors.why)];
+  const present = new Set(protectors.value.valid.map(({ key }) => key));
+  const state = generatorState.ok ? generatorState.value : undefined;
+  return seenTombstones(protectorEvents.value, present, state).map(({ protector, lastAt }) =>
+    warn(
+      "tombstone",
+      `${protector} is gone without having been released, so webhooks keep it in force ` +
+        `(said ${agoText(now, lastAt)} ago)`,
+      {
+        cure: "make it again, or let it go",
+        command: `podseidon release ${protector}`,
+        page: "docs/webhook.md#tombstones",
+      },
+    ),
   );
 }

@@ -1,13 +1,14 @@
 /** What else of Podseidon runs in a core, and of which releases everything is. */
+import { type EpochMicros } from "../../../util/clock.ts";
 import {
   type CertificateEvent,
   type CoreFacts,
   type DeploymentFacts,
   type Reading,
+  type RightFacts,
   type WorkerFacts,
 } from "../facts.ts";
-import { agoText, fail, type Finding, note, ok, unchecked, warn } from "../finding.ts";
-import { type EpochMicros } from "../../../util/clock.ts";
+import { agoText, fail, type Finding, namesText, note, ok, unchecked, warn } from "../finding.ts";
 
 /** One that is drained, and no deletion can be reviewed. */
 const replicasMin = 2;
@@ -90,4 +91,23 @@ export function releaseFindings(
 function imagesOf(deployments: Reading<readonly DeploymentFacts[]>): ReadonlyMap<string, string> {
   if (!deployments.ok) return new Map();
   return new Map(deployments.value.map(({ component, image }) => [component, image]));
+}
+
+export function rightFindings(rights: Reading<readonly RightFacts[]>): readonly Finding[] {
+  if (!rights.ok) return [unchecked("right", "rights of the accounts", rights.why)];
+  const accounts = Map.groupBy(rights.value, ({ account }) => account);
+  if (accounts.size === 0)
+    return [unchecked("right", "rights of the accounts", "none of Podseidon's accounts is here")];
+  const missing = [...accounts].flatMap(([account, ofAccount]) => {
+    const denied = ofAccount.filter(({ isGranted }) => !isGranted).map(({ right }) => right);
+    return denied.length === 0 ? [] : [ofMissing(account, denied)];
+  });
+  return missing.length > 0 ? missing : [ok("right", `rights of ${[...accounts.keys()].join(", ")}`)];
+}
+
+function ofMissing(account: string, denied: readonly string[]): Finding {
+  return fail("right", `${account} may not ${namesText(denied)}`, {
+    cure: "apply the manifests of the release that runs: kubectl apply -k your overlay",
+    page: "docs/security.md#rights",
+  });
 }

@@ -7,7 +7,7 @@ import { fieldsOf } from "../../../api/json.ts";
 import { apiGroup } from "../../../api/v1alpha1/names.ts";
 import { generatorStateName } from "../../../kube/generator-state.ts";
 import { type KubeClient, type Resource, resourcePath } from "../../../kube/kube-client.ts";
-import { definitionName } from "../../../kube/protector-definition.ts";
+import { definitionName } from "../../../kube/pod-protectors.ts";
 import { listAll } from "../../../kube/watch/index.ts";
 import { type RightFacts } from "../facts.ts";
 

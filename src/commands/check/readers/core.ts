@@ -5,20 +5,18 @@ import { labels as names } from "../../../api/v1alpha1/names.ts";
 import { readData, trustedConfigMap } from "../../../certificates/objects.ts";
 import { configMaps, generatorStateName, readGeneratorState } from "../../../kube/generator-state.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
-import { definitionName } from "../../../kube/protector-definition.ts";
+import { definitionName } from "../../../kube/pod-protectors.ts";
 import { customResourceDefinitions, leases, namespaces, podProtectors } from "../../../kube/resources.ts";
 import { listAll } from "../../../kube/watch/index.ts";
+import { findWaiting } from "../../fleet/held-changes.ts";
 import { listProtectors } from "../../fleet/protectors.ts";
-import { findWaiting } from "../../fleet/waiting.ts";
 import { events, listProtectorEvents } from "../../fleet/refusals.ts";
 import { deployments } from "../../fleet/replicas.ts";
 import { type CertificateEvent, type CoreFacts, type Reading, type RightFacts } from "../facts.ts";
 import { isAway } from "../findings/generator.ts";
 import { cellRights, coreRights, listAccounts, type NeededRight, reviewRights, reviews } from "./account-rights.ts";
-import { readGreeting } from "./clock.ts";
-import { type Reader, readInTime } from "./deadline.ts";
-import { readDeployments } from "./deployments.ts";
-import { listHeartbeats, readLease } from "./leases.ts";
+import { type Reader, readGreeting, readInTime } from "./deadline.ts";
+import { listHeartbeats, readDeployments, readLease } from "./leases.ts";
 import { readTokens } from "./tokens.ts";
 
 /** A large core has 20 MB of them. */

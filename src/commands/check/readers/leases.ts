@@ -1,12 +1,19 @@
-/** Leases with what a check needs of them: whose they are, and both clocks of the last renewal. */
+/**
+ * Leases with what a check needs of them: whose they are, and both clocks of the last renewal.
+ *
+ * The Deployments of the roles, by the labels of the manifests, and the flags that they are given.
+ */
 import { cellLeaseLabels, readCellLease } from "../../../api/cell-lease.ts";
 import { asList, fieldsOf } from "../../../api/json.ts";
 import { parseTime } from "../../../api/micro-time.ts";
+import { type FlagName } from "../../../config/flag-table.ts";
+import { environmentName } from "../../../config/reading/environment.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
 import { leases } from "../../../kube/resources.ts";
 import { listAll } from "../../../kube/watch/index.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
-import { type CellFacts, type HeartbeatFacts, type LeaseFacts } from "../facts.ts";
+import { listDeployments } from "../../fleet/replicas.ts";
+import { type CellFacts, type DeploymentFacts, type HeartbeatFacts, type LeaseFacts } from "../facts.ts";
 
 /** A Lease whose list of objects is full has 60 kB. */
 const pageSize = 100;
@@ -71,4 +78,53 @@ function writtenAt(managedFields: unknown): EpochMicros | undefined {
     });
   const newest = Math.max(0, ...times);
   return newest === 0 ? undefined : (newest as EpochMicros);
+}
+
+/** Flags that a check compares; each may stand in the environment instead. */
+const readFlags = [
+  "aggregator-ca-bundle-of",
+  "aggregator-cell-id",
+  "update-trigger-dummy-pod-namespace",
+  "update-trigger-dummy-pod-name",
+  "aggregator-leader-elector-name",
+  "worker-kube-target-namespace",
+] as const satisfies readonly FlagName[];
+
+/** Empty where Podseidon runs in another way. Throws KubeError. */
+export function readDeployments(
+  cluster: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<readonly DeploymentFacts[]> {
+  return listDeployments(cluster, { namespace, signal }, (replicas, raw) => {
+    const { template } = fieldsOf(fieldsOf(raw)["spec"]);
+    const pod = fieldsOf(fieldsOf(template)["spec"]);
+    const containers = asList(pod["containers"]).map(fieldsOf);
+    const account = pod["serviceAccountName"];
+    const image = containers[0]?.["image"];
+    return {
+      ...replicas,
+      image: typeof image === "string" ? image : "",
+      account: typeof account === "string" ? account : "default",
+      flags: new Map(containers.flatMap(flagsOf)),
+    };
+  });
+}
+
+/** Of a container: what stands in its arguments takes precedence. */
+function flagsOf({ args, env }: Readonly<Record<string, unknown>>): readonly (readonly [string, string])[] {
+  const variables = new Map(
+    asList(env)
+      .map(fieldsOf)
+      .map(({ name, value }) => [name, value]),
+  );
+  const ofVariables = readFlags.flatMap((flag) => {
+    const value = variables.get(environmentName(flag));
+    return typeof value === "string" ? [[flag, value] as const] : [];
+  });
+  const ofArguments = asList(args).flatMap((arg) => {
+    const [, flag = "", value = ""] = /^--([^=]+)=(.*)$/s.exec(String(arg)) ?? [];
+    return flag === "" ? [] : [[flag, value] as const];
+  });
+  return [...ofVariables, ...ofArguments];
 }

@@ -4,7 +4,7 @@
  */
 import { request } from "node:https";
 import { type TLSSocket } from "node:tls";
-import { messageOf } from "../../../util/error-message.ts";
+import { messageOf } from "../../../util/printable.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 import { type Reading, type ServedFacts } from "../facts.ts";
 import { type Reader, readMs } from "./deadline.ts";

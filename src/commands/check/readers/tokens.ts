@@ -3,7 +3,7 @@ import { fieldsOf } from "../../../api/json.ts";
 import { parseTime } from "../../../api/micro-time.ts";
 import { annotations } from "../../../api/v1alpha1/names.ts";
 import { type KubeClient } from "../../../kube/kube-client.ts";
-import { listAll } from "../../../kube/watch/index.ts";
+import { listed } from "../../clusters/reading.ts";
 import { type Reading, type TokenFacts } from "../facts.ts";
 import { serviceAccounts } from "./account-rights.ts";
 import { type Reader, readInTime } from "./deadline.ts";
@@ -14,16 +14,13 @@ export function readTokens(
   reader: Reader,
 ): Promise<Reading<readonly TokenFacts[]>> {
   const access = { cluster: client.cluster, verb: "list", resource: serviceAccounts, namespace } as const;
-  return readInTime(access, reader, async (signal) => {
-    const tokens: TokenFacts[] = [];
-    const add = (raw: unknown): void => {
-      const { name, annotations: given } = fieldsOf(fieldsOf(raw)["metadata"]);
-      const text = fieldsOf(given)[annotations.handedToken];
-      if (typeof text === "string") tokens.push({ account: String(name), validity: readValidity(text) });
-    };
-    await listAll(client, { resource: serviceAccounts, namespace }, add, { signal });
-    return tokens;
-  });
+  const decode = (raw: unknown): TokenFacts | undefined => {
+    const { name, annotations: given } = fieldsOf(fieldsOf(raw)["metadata"]);
+    const text = fieldsOf(given)[annotations.handedToken];
+    return typeof text === "string" ? { account: String(name), validity: readValidity(text) } : undefined;
+  };
+  const scope = { resource: serviceAccounts, namespace };
+  return readInTime(access, reader, (signal) => listed(client, scope, decode, { signal }));
 }
 
 function readValidity(text: string): TokenFacts["validity"] {

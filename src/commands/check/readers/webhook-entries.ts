@@ -1,5 +1,14 @@
 /** The entries of Podseidon's ValidatingWebhookConfigurations in a worker. */
-import { asList, asObject, fieldsOf, type Json } from "../../../api/json.ts";
+import { asList, asObject, fieldsOf } from "../../../api/json.ts";
+import {
+  type AdmissionregistrationV1ServiceReference,
+  type AdmissionregistrationV1WebhookClientConfig,
+  type Unchecked,
+  type V1ObjectMeta,
+  type V1RuleWithOperations,
+  type V1ValidatingWebhook,
+  type V1ValidatingWebhookConfiguration,
+} from "../../../api/models.ts";
 import { apiGroup } from "../../../api/v1alpha1/names.ts";
 import { type KubeClient, type Resource } from "../../../kube/kube-client.ts";
 import { listAll } from "../../../kube/watch/index.ts";
@@ -24,14 +33,10 @@ export async function listEntries(worker: KubeClient, signal: AbortSignal): Prom
     worker,
     { resource: webhookConfigurations },
     (raw) => {
-      const { metadata, webhooks } = fieldsOf(raw);
-      const { name } = fieldsOf(metadata);
-      if (!isOurConfiguration(fieldsOf(raw))) return;
-      found.push(
-        ...asList(webhooks)
-          .map(fieldsOf)
-          .map((entry) => entryFacts(String(name), entry)),
-      );
+      const configuration = fieldsOf<V1ValidatingWebhookConfiguration>(raw);
+      const { name } = fieldsOf<V1ObjectMeta>(configuration.metadata);
+      if (!isOurConfiguration(configuration)) return;
+      found.push(...asList(configuration.webhooks).map((entry) => entryFacts(String(name), fieldsOf(entry))));
     },
     { signal },
   );
@@ -39,20 +44,20 @@ export async function listEntries(worker: KubeClient, signal: AbortSignal): Prom
 }
 
 /** Our names of entries end with our domain; whoever has renamed them has kept the label, or points to our Service. */
-export function isOurConfiguration({ metadata, webhooks }: Json): boolean {
-  const labels = fieldsOf(fieldsOf(metadata)["labels"]);
-  const entries = asList(webhooks).map(fieldsOf);
+export function isOurConfiguration({ metadata, webhooks }: Unchecked<V1ValidatingWebhookConfiguration>): boolean {
+  const labels = fieldsOf(fieldsOf<V1ObjectMeta>(metadata).labels);
+  const entries = asList(webhooks).map((entry) => fieldsOf<V1ValidatingWebhook>(entry));
   return (
     labels["app.kubernetes.io/name"] === "podseidon" || entries.some(({ name }) => String(name).endsWith(apiGroup))
   );
 }
 
-function entryFacts(configuration: string, entry: Json): EntryFacts {
+function entryFacts(configuration: string, entry: Unchecked<V1ValidatingWebhook>): EntryFacts {
   const { name, failurePolicy, clientConfig, rules, objectSelector, matchConditions } = entry;
-  const { url: given, service, caBundle } = fieldsOf(clientConfig);
+  const { url: given, service, caBundle } = fieldsOf<AdmissionregistrationV1WebhookClientConfig>(clientConfig);
   const isService = asObject(service) !== undefined;
   const url = isService ? serviceUrl(fieldsOf(service)) : typeof given === "string" ? given : "";
-  const asked = asList(rules).map(fieldsOf).flatMap(ruleTexts);
+  const asked = asList(rules).flatMap((rule) => ruleTexts(fieldsOf(rule)));
   const isSecondary = asList(matchConditions)
     .map(fieldsOf)
     .some((condition) => secondaryConditions.has(condition["name"]));
@@ -70,7 +75,7 @@ function entryFacts(configuration: string, entry: Json): EntryFacts {
   };
 }
 
-function serviceUrl({ namespace, name, path, port }: Json): string {
+function serviceUrl({ namespace, name, path, port }: Unchecked<AdmissionregistrationV1ServiceReference>): string {
   const at = typeof port !== "number" || port === 443 ? "" : `:${port}`;
   return `https://${String(name)}.${String(namespace)}.svc${at}${typeof path === "string" ? path : "/"}`;
 }
@@ -89,7 +94,7 @@ function decoded(segment: string): string {
   }
 }
 
-function ruleTexts({ operations, resources }: Json): readonly string[] {
+function ruleTexts({ operations, resources }: Unchecked<V1RuleWithOperations>): readonly string[] {
   const [verbs, kinds] = [asList(operations).map(String), asList(resources).map(String)];
   const all = verbs.includes("*") ? ["CREATE", "UPDATE", "DELETE"] : verbs;
   return all.flatMap((verb) => kinds.flatMap(expanded).map((kind) => `${verb} ${kind}`));

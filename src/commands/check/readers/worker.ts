@@ -1,7 +1,7 @@
 /** Gathers the facts about a worker, all that can be at the same time. Nothing is changed: deletions are dry runs. */
 import { askGate } from "../../../aggregator/audits/gate-question.ts";
 import { fieldsOf } from "../../../api/json.ts";
-import { KubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
+import { type KubeClient, KubeError, resourcePath } from "../../../kube/kube-client.ts";
 import { namespaces } from "../../../kube/resources.ts";
 import { deployments } from "../../fleet/replicas.ts";
 import { type DeploymentFacts, type Reading, type ReadServed, type RightFacts, type WorkerFacts } from "../facts.ts";
@@ -14,9 +14,8 @@ import {
   reviews,
   webhookWorkerRights,
 } from "./account-rights.ts";
-import { readGreeting } from "./clock.ts";
-import { type Reader, readInTime } from "./deadline.ts";
-import { readDeployments } from "./deployments.ts";
+import { type Reader, readGreeting, readInTime } from "./deadline.ts";
+import { readDeployments } from "./leases.ts";
 import { readServed } from "./served-certificate.ts";
 import { readTokens } from "./tokens.ts";
 import { listEntries, webhookConfigurations } from "./webhook-entries.ts";

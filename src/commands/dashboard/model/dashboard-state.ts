@@ -1,6 +1,6 @@
 /** All that the page shows, in the memory of this process, and a way to wait for the next change of it. */
 import { type Clock } from "../../../util/clock.ts";
-import { type CellCard } from "./cells.ts";
+import { type CellCard } from "./fleet.ts";
 import { Fleet } from "./fleet.ts";
 import { Timeline } from "./timeline.ts";
 

@@ -1,11 +1,15 @@
-/** The PodProtectors of all cores as rows, those that need attention first, and sums over them. */
+/**
+ * The PodProtectors of all cores as rows, those that need attention first, and sums over them.
+ *
+ * The cells of a core as the page shows them.
+ */
+import { epochMicrosOf } from "../../../api/micro-time.ts";
 import { type ObjectKey, partsOf, protectorID, type ProtectorID } from "../../../api/object-key.ts";
 import { type Clock } from "../../../util/clock.ts";
-import { type LowMark, LowMarks } from "./low-marks.ts";
-import { type FleetCells } from "../../fleet/cells.ts";
+import { printable } from "../../../util/printable.ts";
+import { type FleetCell, type FleetCells } from "../../fleet/cells.ts";
 import { type State, states } from "../../fleet/standing.ts";
-import { factsOf, type ProtectorFacts, type WatchedProtector } from "./protector-row.ts";
-import { type Tone, toneOf, urgencyOf } from "./row-state.ts";
+import { factsOf, type ProtectorFacts, type Tone, toneOf, urgencyOf, type WatchedProtector } from "./protector-row.ts";
 import { type Refusals } from "./timeline.ts";
 
 export interface Row extends ProtectorFacts {
@@ -159,4 +163,91 @@ function sumsOf(entries: Iterable<Entry>): FleetSums {
   const shown = states.filter((name) => counts.has(name) || alwaysShown.has(name));
   const byState = shown.map((name) => ({ name, tone: toneOf(name), count: counts.get(name) ?? 0 }));
   return { protectors, byState, cells };
+}
+
+export interface CellCard {
+  readonly core: string;
+  readonly cell: string;
+  readonly word: string;
+  readonly tone: Tone;
+  /** For people: what follows from it; "" where the word says all. */
+  readonly why: string;
+  /** Its last beat, in epoch milliseconds of its own clock; undefined = the Lease does not tell. */
+  readonly heardMs: number | undefined;
+  /** Of its aggregator; "" = it does not say. */
+  readonly version: string;
+}
+
+/** Pure. */
+export function cellCard(core: string, { cellID, lease, glance }: FleetCell): CellCard {
+  const card = (word: string, tone: Tone, why = ""): CellCard => ({
+    core,
+    cell: printable(cellID),
+    word,
+    tone,
+    why,
+    heardMs: lease.renewedAt === undefined ? undefined : epochMicrosOf(lease.renewedAt) / 1000,
+    version: printable(lease.productVersion ?? ""),
+  });
+  const isSilent = glance.silentForMs !== undefined;
+  if (lease.isForgotten) return card("Retiring", "note", "It is being removed from every PodProtector");
+  if (isSilent && glance.isKept) return card("Silent, kept", "warn", "A person keeps its last counts in force");
+  if (isSilent) return card("Silent", "bad", "Its pods do not count until it is heard again");
+  if (lease.gate !== undefined) return card("Not guarded", "bad", printable(lease.gate));
+  if (lease.behind !== undefined) return card("Behind", "warn", "It cannot count or write some PodProtectors");
+  return card("Heard", "good");
+}
+
+/** Of a cell that PodProtectors name. `isKnown`: the Leases of the core have been read, and it has none. */
+export function cardWithoutLease(core: string, cell: string, isKnown: boolean): CellCard {
+  const why = "It shows no heartbeat; its last counts stay in force";
+  const told = isKnown
+    ? ({ word: "No Lease", tone: "warn", why } as const)
+    : ({ word: "Unknown", tone: "note", why: "" } as const);
+  return { core, cell, ...told, heardMs: undefined, version: "" };
+}
+
+const urgency: readonly Tone[] = ["bad", "warn", "note", "good"];
+
+/** Of hundreds of cells only the first are on the screen. Equal ones keep their order. */
+export function worstFirst(cards: readonly CellCard[]): readonly CellCard[] {
+  return cards.toSorted((a, b) => urgency.indexOf(a.tone) - urgency.indexOf(b.tone));
+}
+
+/**
+ * How many pods of a PodProtector were available in the last quarter of an hour: the lowest number of each 15 seconds,
+ * because the lowest is what people look for. Only the times at which something changed are kept.
+ */
+
+/** Length of one slot. 60 of them fit into a row of the page, and a quarter of an hour shows how an incident began. */
+export const slotMs = 15_000;
+export const slotsMax = 60;
+
+/** Of one slot: its number (epoch milliseconds / slotMs), the lowest number in it, and the number at its end. */
+export type LowMark = readonly [slot: number, lowest: number, last: number];
+
+export class LowMarks {
+  /** In the order of the slots; those between two marks have the last number of the earlier one. */
+  #marks: LowMark[] = [];
+
+  /** `value` holds from `epochMs` on. A clock that went back counts as standing still. */
+  record(epochMs: number, value: number): void {
+    const before = this.#marks.at(-1);
+    const slot = Math.max(Math.floor(epochMs / slotMs), before?.[0] ?? 0);
+    if (before?.[2] === value) return;
+    if (before?.[0] === slot) this.#marks[this.#marks.length - 1] = [slot, Math.min(before[1], value), value];
+    // In the slot of the change, the number before it held as well.
+    else this.#marks.push([slot, Math.min(before?.[2] ?? value, value), value]);
+    this.#forget(slot - slotsMax);
+  }
+
+  /** At most slotsMax + 1: the first may be older than the time that is shown, and says what held at its beginning. */
+  get marks(): readonly LowMark[] {
+    return this.#marks;
+  }
+
+  #forget(slot: number): void {
+    const firstShown = this.#marks.findIndex((mark) => mark[0] > slot);
+    if (firstShown > 1) this.#marks = this.#marks.slice(firstShown - 1);
+  }
 }

@@ -1,16 +1,20 @@
-/** One PodProtector as a row of the page: the figures that a deletion would be judged by, and what to say of them. */
+/**
+ * One PodProtector as a row of the page: the figures that a deletion would be judged by, and what to say of them.
+ *
+ * The states of a PodProtector as the page shows them: a word, a tone that has a shape of its own, and why.
+ */
 import { type CellFigures } from "../../../accounting/reserve/quota-figures.ts";
 import { fieldsOf } from "../../../api/json.ts";
 import { objectKey } from "../../../api/object-key.ts";
 import { parseResourceVersion } from "../../../api/resource-version.ts";
+import { holdingCondition } from "../../../api/v1alpha1/conditions.ts";
 import { sourceLabels } from "../../../api/v1alpha1/names.ts";
-import { type PodProtector } from "../../../api/v1alpha1/pod-protector.ts";
+import { type Condition, type PodProtector } from "../../../api/v1alpha1/pod-protector.ts";
 import { type Stored } from "../../../kube/informer.ts";
 import { readProtector, type ReadProtector } from "../../../kube/resources.ts";
 import { printable } from "../../../util/printable.ts";
 import { type FleetCells } from "../../fleet/cells.ts";
-import { type Standing, standingOf, type State } from "../../fleet/standing.ts";
-import { type RowState, rowState } from "./row-state.ts";
+import { conditionOf, isWrong, type Standing, standingOf, type State, states } from "../../fleet/standing.ts";
 
 /** A PodProtector as it is watched: one that cannot be read is shown as well, because deletions of its pods fail. */
 export interface WatchedProtector extends Stored {
@@ -109,4 +113,45 @@ function shareOf(cell: CellFigures): CellShare {
 function workloadOf({ metadata }: PodProtector): string {
   const { [sourceLabels.kind]: kind, [sourceLabels.name]: name } = metadata.labels ?? {};
   return kind === undefined || name === undefined ? "" : printable(`${kind} ${name}`);
+}
+
+/** How it is drawn. */
+export type Tone = "bad" | "warn" | "note" | "good";
+
+export interface RowState {
+  /** The words of `podseidon status`. */
+  readonly name: State;
+  readonly tone: Tone;
+  /** For people; "" where the word says all. */
+  readonly why: string;
+}
+
+/** Pods cannot be protected, or too few are left: look at these first. */
+const bad: ReadonlySet<State> = new Set<State>(["unusable", "below floor", "cell silent"]);
+/** Somebody will be told no, or is not listened to. */
+const warnings: ReadonlySet<State> = new Set<State>(["at floor", "undrainable", "override ignored", "spec ignored"]);
+
+const explained: { readonly [S in State]?: string } = {
+  "cell silent": "Nothing is heard from a cell, so its pods do not count",
+  "not counted": "A cell has not counted its pods since the PodProtector was made or edited",
+  shadow: "It refuses nothing, and reports what it would refuse",
+  released: "It is being removed and refuses nothing",
+};
+
+/** `why`: what the caller knows better than the conditions do. */
+export function rowState(name: State, conditions: readonly Condition[] | undefined, why?: string): RowState {
+  const type = conditionOf[name];
+  const condition = type === undefined ? undefined : holdingCondition(conditions, type);
+  return { name, tone: toneOf(name), why: why ?? (condition?.message || explained[name] || "") };
+}
+
+/** 0 = what people want to see first. */
+export function urgencyOf(name: State): number {
+  return states.indexOf(name);
+}
+
+export function toneOf(name: State): Tone {
+  if (bad.has(name)) return "bad";
+  if (isWrong(name) || warnings.has(name)) return "warn";
+  return name === "ok" ? "good" : "note";
 }

@@ -9,7 +9,7 @@ import { parseResourceVersion } from "../../../api/resource-version.ts";
 import { type Stored } from "../../../kube/informer.ts";
 import { printable } from "../../../util/printable.ts";
 import { isRefusal } from "../../fleet/refusals.ts";
-import { type Tone } from "./row-state.ts";
+import { type Tone } from "./protector-row.ts";
 
 /** Who writes Events: as `source.component`. */
 export const eventComponents = ["podseidon-webhook", "podseidon-generator", "podseidon-aggregator"] as const;

@@ -2,9 +2,16 @@
  * What one browser looks at: a page of the rows that it asks for, and what has changed in it since the last update. So
  * a fleet of 10,000 PodProtectors costs a browser as little as one of 50.
  */
-import { cardWithoutLease, type CellCard, worstFirst } from "./cells.ts";
 import { type DashboardState, type HeldCause, type Problem, type Scope } from "./dashboard-state.ts";
-import { type CellSum, type FleetQuery, type Row, type StateSum } from "./fleet.ts";
+import {
+  cardWithoutLease,
+  type CellCard,
+  type CellSum,
+  type FleetQuery,
+  type Row,
+  type StateSum,
+  worstFirst,
+} from "./fleet.ts";
 import { type TimelineEntry } from "./timeline.ts";
 
 /** A screen or two, and 50 kB. */

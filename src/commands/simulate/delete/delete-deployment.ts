@@ -1,23 +1,21 @@
 /** `podseidon simulate delete deployment NAME -n NAMESPACE`: of the core. */
 import { asList, fieldsOf } from "../../../api/json.ts";
-import { labels as podseidonLabels } from "../../../api/v1alpha1/names.ts";
 import { readLabels } from "../../../api/pod.ts";
+import { labels as podseidonLabels } from "../../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../../api/v1alpha1/pod-protector.ts";
-import { isKubeError, type KubeClient, type Resource, resourcePath } from "../../../kube/kube-client.ts";
+import { isKubeError, type KubeClient, type Resource } from "../../../kube/kube-client.ts";
 import { namespaces } from "../../../kube/resources.ts";
 import { printable } from "../../../util/printable.ts";
 import { floorOwnerOf } from "../../../webhook/decide/refusals/floor-owner.ts";
-import { reading } from "../../clusters/reading.ts";
 import { type OpenClusters } from "../../clusters/open.ts";
+import { reading, readingOne } from "../../clusters/reading.ts";
 import { type CommandEnd, wrongUsage } from "../../command.ts";
 import { readHeldChanges } from "../../fleet/held-changes.ts";
-import { jsonText } from "../../text/json.ts";
-import { type ReleasedWorkload, releaseSteps } from "./release-steps.ts";
-import { Guard, type GuardOptions } from "../guard.ts";
-import { type Guarding } from "../guarding.ts";
-import { readGuards, type Reads } from "../reads.ts";
-import { type Simulation } from "../simulation.ts";
+import { jsonText } from "../../text/format.ts";
+import { Guard, type Guarding, type GuardOptions } from "../guard.ts";
+import { readGuards, type Reads, type Simulation } from "../reads.ts";
 import { stepLines } from "../steps.ts";
+import { type ReleasedWorkload, releaseSteps } from "./release-steps.ts";
 
 const deployments: Resource = { group: "apps", version: "v1", resource: "deployments" };
 
@@ -31,10 +29,8 @@ export async function simulateDeleteDeployment(
   if (core === undefined || client === undefined || others.length > 0)
     return wrongUsage("simulate delete: name the one core that has the Deployment, by --core");
   const { objectNamespace: namespace } = clusters;
-  const at = { resource: deployments, namespace, name } as const;
-  const read = await reading({ cluster: client.cluster, verb: "get", ...at, role: "view" }, () =>
-    client.request({ method: "GET", path: resourcePath(deployments, { namespace, name }), signal: context.signal }),
-  );
+  const at = { resource: deployments, namespace, name, role: "view" };
+  const read = await readingOne(client, at, context.signal);
   if (!read.ok) {
     const isAbsent = isKubeError(read.error, "notFound");
     const problem = isAbsent ? printable(`${core} has no Deployment ${namespace}/${name}`) : read.problem;
@@ -100,9 +96,7 @@ function causeOf(raw: unknown, namespace: string): string {
 
 /** Whether changes in the namespace are never held. Not known without the right to read it: then no. */
 async function isExempt(client: KubeClient, namespace: string, { signal, complain }: Reads): Promise<boolean> {
-  const access = { cluster: client.cluster, verb: "get", resource: namespaces, name: namespace, role: "view" } as const;
-  const path = resourcePath(namespaces, { name: namespace });
-  const read = await reading(access, () => client.request({ method: "GET", path, signal }));
+  const read = await readingOne(client, { resource: namespaces, name: namespace, role: "view" }, signal);
   if (read.ok) return readLabels(read.value)[podseidonLabels.massChanges] === "allow";
   complain(read.problem);
   return false;

@@ -4,13 +4,11 @@ import { printable } from "../../../util/printable.ts";
 import { floorOwnerOf } from "../../../webhook/decide/refusals/floor-owner.ts";
 import { type OpenClusters } from "../../clusters/open.ts";
 import { type CommandEnd, wrongUsage } from "../../command.ts";
-import { jsonText } from "../../text/json.ts";
+import { jsonText } from "../../text/format.ts";
 import { judgeDeletions, obstaclesOfDeletions } from "../deletions.ts";
-import { type Guarding } from "../guarding.ts";
-import { obstacleLines } from "../obstacle-lines.ts";
-import { readGuards, readPods, workerOf } from "../reads.ts";
-import { type Simulation } from "../simulation.ts";
-import { type Step, stepLines } from "../steps.ts";
+import { type Guarding } from "../guard.ts";
+import { readGuards, readPods, type Simulation, workerOf } from "../reads.ts";
+import { obstacleLines, type Step, stepLines } from "../steps.ts";
 
 interface NamespaceEnd {
   readonly namespace: string;

@@ -1,17 +1,16 @@
 /** `podseidon simulate delete pod NAME... -n NAMESPACE --cell CELL`. */
-import { Problem } from "../../../config/reading/problem.ts";
 import { objectKey } from "../../../api/object-key.ts";
-import { printable } from "../../../util/printable.ts";
+import { Problem } from "../../../config/reading/problem.ts";
 import { assertNever } from "../../../util/assert.ts";
+import { printable } from "../../../util/printable.ts";
 import { type OpenClusters } from "../../clusters/open.ts";
 import { type CommandEnd, type Terminal, wrongUsage } from "../../command.ts";
-import { jsonText } from "../../text/json.ts";
 import { type Row, table } from "../../text/table.ts";
+import { jsonText } from "../../text/format.ts";
 import { type JudgedDeletion, judgeDeletions, obstaclesOfDeletions } from "../deletions.ts";
 import { type Answer } from "../guard.ts";
-import { obstacleLines } from "../obstacle-lines.ts";
-import { readGuards, readPods, workerOf } from "../reads.ts";
-import { type Simulation } from "../simulation.ts";
+import { obstacleLines } from "../steps.ts";
+import { readGuards, readPods, type Simulation, workerOf } from "../reads.ts";
 
 /** Exit code 1 when one would be refused, or something cannot be read. */
 export async function simulateDeletePods(

@@ -1,16 +1,14 @@
 /** `podseidon simulate drain NODE... --cell CELL`. */
-import { isKubeError, type Resource, resourcePath } from "../../../kube/kube-client.ts";
 import { Problem } from "../../../config/reading/problem.ts";
 import { quote } from "../../../config/types/value-type.ts";
-import { reading } from "../../clusters/reading.ts";
+import { isKubeError, type Resource } from "../../../kube/kube-client.ts";
 import { type OpenClusters } from "../../clusters/open.ts";
+import { readingOne } from "../../clusters/reading.ts";
 import { type CommandContext, type CommandEnd, valueOf, wrongUsage } from "../../command.ts";
-import { drainJSON, drainText } from "./drain-output.ts";
 import { planDrain } from "../drain-plan.ts";
-import { drainReport } from "./drain-report.ts";
-import { readBudgets, readGuards, readPods, type Worker, workerOf } from "../reads.ts";
+import { readBudgets, readGuards, readPods, type Simulation, type Worker, workerOf } from "../reads.ts";
 import { type SimulatedPod } from "../simulated-pods.ts";
-import { type Simulation } from "../simulation.ts";
+import { drainJSON, drainReport, drainText } from "./drain-report.ts";
 
 const nodeResource: Resource = { group: "", version: "v1", resource: "nodes" };
 /** Drained in one call: each is a list of pods, and kubectl takes hours for so many. */
@@ -52,9 +50,7 @@ async function absenceOf(
   { client, cell }: Worker,
   { signal }: CommandContext,
 ): Promise<string | undefined> {
-  const path = resourcePath(nodeResource, { name });
-  const access = { cluster: client.cluster, verb: "get", resource: nodeResource, name } as const;
-  const read = await reading(access, () => client.request({ method: "GET", path, signal }));
+  const read = await readingOne(client, { resource: nodeResource, name }, signal);
   if (read.ok || read.isForbidden) return undefined;
   return isKubeError(read.error, "notFound") ? `cell ${cell} has no node ${quote(name)}` : read.problem;
 }

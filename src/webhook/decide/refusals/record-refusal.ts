@@ -1,7 +1,11 @@
 /**
- * Refusals of deletions that would be admitted, because the record of the admission could not be written: no write, no
- * admission (docs/refusals.md#the-core-takes-no-writes).
+ * Records of admissions that could not be written. Where the admission needs one the deletion is refused: no write, no
+ * admission (docs/refusals.md#the-core-takes-no-writes). Where it goes all the same, a metric counts why.
  */
+import { errorLabel } from "../../../kube/kube-client.ts";
+import { type SubmitOutcome } from "../../../retry-batch/index.ts";
+import { assertNever } from "../../../util/assert.ts";
+import { type ReservationResult } from "../../protector/status-writer.ts";
 import { type Refused, refusedForNow } from "../decision.ts";
 
 /** The core answers 404 to the status write. */
@@ -52,4 +56,31 @@ export function queueFull(id: string): Refused {
 
 function coreTroubleText(trouble: string): string {
   return `its core cluster does not accept writes (${trouble})`;
+}
+
+/** Of best-effort records that were left out. */
+export const leftOutLabels = { "full-buffer": "FullBuffer", "unknown-cell": "UnknownCell" } as const;
+export type LeftOutLabel = (typeof leftOutLabels)[keyof typeof leftOutLabels];
+
+/** As a word for webhook_record_failure; undefined = it was written, or there was none to be written. */
+export function recordFailure(outcome: SubmitOutcome<ReservationResult>): string | undefined {
+  switch (outcome.kind) {
+    case "done": {
+      if (outcome.result.kind === "vanished" || outcome.result.kind === "tombstone") return "Vanished";
+      if (outcome.result.kind === "not-in-force") return undefined;
+      if (outcome.result.kind === "unusable") return "Unusable";
+      if (outcome.result.kind === "core-unavailable") return "CoreUnavailable";
+      const { verdict } = outcome.result;
+      if (verdict.kind !== "admitted") return "FullBuffer";
+      return verdict.leftOut === undefined ? undefined : leftOutLabels[verdict.leftOut];
+    }
+    case "failed":
+      return errorLabel(outcome.error);
+    case "cancelled":
+      return "Cancelled";
+    case "overloaded":
+      return "Overloaded";
+    default:
+      return assertNever(outcome);
+  }
 }

@@ -11,7 +11,7 @@ import { type OpenAdmission } from "../../../accounting/history/oldest-open.ts";
 import { assertNever } from "../../../util/assert.ts";
 import { formatWholeSeconds } from "../../../api/micro-time.ts";
 import { byHandKeyOf, generatorStateName } from "../../../kube/generator-state.ts";
-import { type Tombstone } from "../../protector/tombstone.ts";
+import { type Tombstone } from "../../protector/departure.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "../decision.ts";
 import { type FloorOwner } from "./floor-owner.ts";
 import { ageText, lateCells, lateText, missedText, silenceAdvice, unheardOf } from "./silence-text.ts";

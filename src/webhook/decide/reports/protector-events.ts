@@ -1,27 +1,30 @@
 /**
  * Kubernetes Events on the PodProtectors: what was refused and to whom, and which objects are invalid or gone. What was
- * refused is also told where developers look (developer-events.ts). No answer waits for an Event; the recorder
- * aggregates, limits the rate and drops what does not fit.
+ * refused is also told where developers look (developer-events.ts), and what was not, in shadow, is counted by a metric
+ * (docs/webhook.md#shadow). No answer waits for an Event; the recorder aggregates, limits the rate and drops what does
+ * not fit.
  */
 import { noCellID } from "../../../api/cell-id.ts";
 import { partsOf } from "../../../api/object-key.ts";
 import { apiVersion } from "../../../api/v1alpha1/names.ts";
 import { type EventRecorder } from "../../../kube/event-recorder.ts";
-import { definitionName } from "../../../kube/protector-definition.ts";
+import { definitionName } from "../../../kube/pod-protectors.ts";
 import { printable } from "../../../util/printable.ts";
 import { type Deletion } from "../../deletion.ts";
+import { type WebhookMetrics } from "../../metrics.ts";
 import { type Protector } from "../../protector/protector.ts";
 import { type Cause, type Refused } from "../decision.ts";
 import { type DeveloperEvents } from "./developer-events.ts";
 import { lostNodeText } from "../lost-nodes.ts";
 import { type RefusedCallers } from "./refused-callers.ts";
-import { type Tombstone } from "../../protector/tombstone.ts";
+import { type Tombstone } from "../../protector/departure.ts";
 
 export interface ProtectorEventsOptions {
   /** By core. */
   readonly recorders: ReadonlyMap<string, EventRecorder>;
   readonly callers: RefusedCallers;
   readonly developers: DeveloperEvents;
+  readonly metrics: Pick<WebhookMetrics, "wouldRefuse">;
 }
 
 export class ProtectorEvents {
@@ -49,29 +52,33 @@ export class ProtectorEvents {
       this.#warn(protector, "OrphanLetGo", `${what}, let go after --orphaned-pod-grace, although: ${cause.message}`);
   }
 
-  /** What it would have refused if it were not in shadow. One Event with a count for each operation and caller. */
-  wouldRefuse(protector: Protector, wouldBe: WouldBe, deletion: Deletion, caller: string): void {
-    this.#unrefused(protector, wouldBe, deletion, { reason: "WouldRefuse", caller, fate: "would be refused" });
-  }
-
-  /** What each of `protectors` that the causes name would have refused if nobody had forced it. Counted likewise. */
-  forced(refusal: Refused, protectors: readonly Protector[], deletion: Deletion, caller: string): void {
-    const fate = "were forced that would be refused";
+  /** What each of `protectors` that the causes name would have refused if it were not in shadow. */
+  wouldRefuse(refusal: Refused, protectors: readonly Protector[], deletion: Deletion, caller: string): void {
     const { operation } = deletion;
-    const told = { reason: "ForcedDeletion", caller: printable(JSON.stringify(caller)), fate };
-    for (const [protector, cause] of named(refusal, protectors))
-      this.#unrefused(protector, { operation, ...cause }, deletion, told);
+    for (const [protector, cause] of named(refusal, protectors)) {
+      this.#options.metrics.wouldRefuse({ podprotector: protector.id, operation, reason: cause.reason });
+      this.#unrefused(protector, cause, deletion, { reason: "WouldRefuse", caller, fate: "would be refused" });
+    }
   }
 
+  /** What each of `protectors` that the causes name would have refused if nobody had forced it. */
+  forced(refusal: Refused, protectors: readonly Protector[], deletion: Deletion, caller: string): void {
+    const told = { reason: "ForcedDeletion", caller, fate: "were forced that would be refused" };
+    for (const [protector, cause] of named(refusal, protectors)) this.#unrefused(protector, cause, deletion, told);
+  }
+
+  /** One Event with a count for each operation and caller. */
   #unrefused(
     protector: Protector,
-    { operation, reason, message }: WouldBe,
+    { reason, message }: Cause,
     deletion: Deletion,
     told: { readonly reason: string; readonly caller: string; readonly fate: string },
   ): void {
-    const what = `${operation === "evict" ? "Evictions" : "Deletions"} by ${told.caller} ${told.fate}`;
+    const { operation } = deletion;
+    const caller = printable(JSON.stringify(told.caller));
+    const what = `${operation === "evict" ? "Evictions" : "Deletions"} by ${caller} ${told.fate}`;
     const last = `last: ${whatIsAsked(deletion)}: ${reason}: ${message}`;
-    this.#warn(protector, told.reason, `${what}; ${last}`, protector.uid, `${operation} ${told.caller}`);
+    this.#warn(protector, told.reason, `${what}; ${last}`, protector.uid, `${operation} ${caller}`);
   }
 
   unusable(protector: Protector, reason: string): void {
@@ -101,13 +108,8 @@ function whatIsAsked({ pod, cellID, operation, lostNode }: Deletion): string {
   return `${operation === "delete" ? "Deletion" : "Eviction"} of ${where}`;
 }
 
-/** A refusal that was not answered. */
-interface WouldBe extends Pick<Cause, "reason" | "message"> {
-  readonly operation: Deletion["operation"];
-}
-
 /** Those that the causes of the refusal name. */
-export function named({ causes }: Refused, protectors: readonly Protector[]): (readonly [Protector, Cause])[] {
+function named({ causes }: Refused, protectors: readonly Protector[]): (readonly [Protector, Cause])[] {
   return protectors.flatMap((protector) => {
     const cause = causes.find(({ field }) => field === protector.id);
     return cause === undefined ? [] : [[protector, cause] as const];

@@ -15,9 +15,8 @@ import { pods } from "../../../kube/resources.ts";
 import { assertNever } from "../../../util/assert.ts";
 import { type Clock, type MonotonicMs } from "../../../util/clock.ts";
 import { type Refused } from "../decision.ts";
-import { controllerUIDOf } from "./controller-owner.ts";
 import { endsPod, nodeNameOf } from "./disguised-deletion.ts";
-import { parsePod } from "./pod-fields.ts";
+import { controllerUIDOf, parsePod } from "./pod-fields.ts";
 import { type PodReads } from "./pod-reads.ts";
 
 /**
@@ -60,6 +59,8 @@ export type Subject =
     }
   /** A write of a pod's status that is no deletion in disguise. */
   | { readonly kind: "no-deletion"; readonly isForced: false }
+  /** An eviction in a namespace without PodProtectors, whose pod is not read. */
+  | { readonly kind: "unread"; readonly isForced: false }
   /** A dry run of the eviction of a pod that is not there: answered like that of a pod that nothing protects. */
   | { readonly kind: "absent"; readonly isForced: false }
   /** Answered without looking at PodProtectors, unless `isForced`. */

@@ -10,30 +10,21 @@ import { startLaggingProxy } from "../../fleet/lagging-proxy.ts";
 import { createNamespace, createPods, isServing, listPods } from "../../objects/pods.ts";
 import { PodWatch } from "../../objects/pod-watch.ts";
 import { freePorts } from "../../clusters/ports.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import {
   applyWebhookConfiguration,
   removeWebhookConfiguration,
   waitUntilInForce,
 } from "../../objects/webhook-configuration.ts";
 
-const second = 1_000;
 const crdFile = fileURLToPath(new URL("../../../../manifests/base/crd/podprotectors.yaml", import.meta.url));
 
-export const harnessCases: readonly E2eCase[] = [
-  { name: "harness: a Deployment runs on a real control plane", timeLimitMs: 120 * second, run: deploymentRuns },
-  {
-    name: "harness: 300 pods are watched, refused by a webhook, deleted and evicted",
-    timeLimitMs: 120 * second,
-    run: massDeletion,
-  },
-  {
-    name: "harness: API server, etcd and network fail and come back, custom resources included",
-    timeLimitMs: 180 * second,
-    run: faults,
-  },
-];
+export const harnessCases = e2eCases({
+  "harness: a Deployment runs on a real control plane": [120 * second, deploymentRuns],
+  "harness: 300 pods are watched, refused by a webhook, deleted and evicted": [120 * second, massDeletion],
+  "harness: API server, etcd and network fail and come back, custom resources included": [180 * second, faults],
+});
 
 const labels = { app: "web" };
 

@@ -19,30 +19,17 @@ import {
   startControllers,
 } from "../../../double/index.ts";
 import { kubectl, type KubectlOptions, type KubectlResult, startKubectl } from "../../clusters/kubectl.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const crdFile = fileURLToPath(new URL("../../../../manifests/base/crd/podprotectors.yaml", import.meta.url));
 const token = "a-token";
 
-export const kubectlOnDoubleCases: readonly E2eCase[] = [
-  {
-    name: "double: kubectl get in every form, and get -w, show what is there",
-    timeLimitMs: 60 * second,
-    run: shown,
-  },
-  {
-    name: "double: kubectl patch, label, annotate, scale and apply change what they say",
-    timeLimitMs: 60 * second,
-    run: changed,
-  },
-  {
-    name: "double: kubectl delete waits for the kubelet, and drain retries what a webhook refused",
-    timeLimitMs: 90 * second,
-    run: removed,
-  },
-];
+export const kubectlOnDoubleCases = e2eCases({
+  "double: kubectl get in every form, and get -w, show what is there": [60 * second, shown],
+  "double: kubectl patch, label, annotate, scale and apply change what they say": [60 * second, changed],
+  "double: kubectl delete waits for the kubelet, and drain retries what a webhook refused": [90 * second, removed],
+});
 
 /** A double with controllers on two nodes, and kubectl at its side. */
 class Bench {

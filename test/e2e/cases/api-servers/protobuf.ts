@@ -17,24 +17,15 @@ import { type Cluster } from "../../clusters/cluster.ts";
 import { applyCrd } from "../../objects/crd.ts";
 import { createNamespace, createPods, podPath, setPodReady } from "../../objects/pods.ts";
 import { createVariedPods, exchangePods, removeVariedPods } from "../../objects/protobuf-exchanges.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const crdFile = fileURLToPath(new URL("../../../../manifests/base/crd/podprotectors.yaml", import.meta.url));
 
-export const protobufCases: readonly E2eCase[] = [
-  {
-    name: "protobuf: lists, watches and refusals are decoded field by field as their JSON",
-    timeLimitMs: 120 * second,
-    run: sameFields,
-  },
-  {
-    name: "protobuf: an informer holds the same pods as by JSON, and custom resources come as JSON",
-    timeLimitMs: 60 * second,
-    run: samePods,
-  },
-];
+export const protobufCases = e2eCases({
+  "protobuf: lists, watches and refusals are decoded field by field as their JSON": [120 * second, sameFields],
+  "protobuf: an informer holds the same pods as by JSON, and custom resources come as JSON": [60 * second, samePods],
+});
 
 async function sameFields(context: CaseContext): Promise<Figures> {
   const { namespace } = context;

@@ -11,33 +11,29 @@ import { createNamespace, createPods } from "../../objects/pods.ts";
 import { type PodseidonProcess, startPodseidon } from "../../fleet/process.ts";
 import { startProtectedPods, webLabels } from "../../loads/protected-pods.ts";
 import { accountUser, grantIn } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const silentAfterMs = 12 * second;
 /** Ends a wait for what happens at once, or after a few beats. */
 const soonMs = 60 * second;
 /** The same for what happens when a cell is silent. */
 const silenceLimitMs = scaledMs(240 * second, silentAfterMs) + soonMs;
 
-export const cellClusterCases: readonly E2eCase[] = [
-  {
-    name: "cell: of two clusters under one cell name only one counts, until it is silent or the other one is adopted",
-    timeLimitMs: 240 * second,
-    run: twoClusters,
-  },
-  {
-    name: "cell: a cluster that is built anew under its old name is counted anew when the old one is silent",
-    timeLimitMs: 240 * second,
-    run: rebuilt,
-  },
-  {
-    name: "cell: two cells of one cluster, told apart by a label, are both counted with the default flags",
-    timeLimitMs: 180 * second,
-    run: twoCells,
-  },
-];
+export const cellClusterCases = e2eCases({
+  "cell: of two clusters under one cell name only one counts, until it is silent or the other one is adopted": [
+    240 * second,
+    twoClusters,
+  ],
+  "cell: a cluster that is built anew under its old name is counted anew when the old one is silent": [
+    240 * second,
+    rebuilt,
+  ],
+  "cell: two cells of one cluster, told apart by a label, are both counted with the default flags": [
+    180 * second,
+    twoCells,
+  ],
+});
 
 async function twoClusters(context: CaseContext): Promise<Figures> {
   const [held, foreign] = ["worker-1", "worker-2"] as const;
@@ -53,8 +49,7 @@ async function twoClusters(context: CaseContext): Promise<Figures> {
   await createPods(other.admin, { namespace, count: 5, namePrefix: "web", labels: webLabels });
   await waitBeats(fleet, held, 1, soonMs);
 
-  const [owner] = fleet.aggregators;
-  assert.ok(owner !== undefined);
+  const owner = present(fleet.aggregators[0]);
   const usurper = await startAggregator(context, fleet, other, [cellArg(held)]);
   const waiting = await waitFor("the second cluster says that it does not count", soonMs, async () => {
     const { code } = await usurper.readyz();
@@ -101,9 +96,8 @@ async function rebuilt(context: CaseContext): Promise<Figures> {
     commonArgs: silenceArgs(silentAfterMs),
   });
   const { namespace, workers } = fleet;
-  const [worker] = workers;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(worker !== undefined && aggregator !== undefined);
+  const worker = present(workers[0]);
+  const aggregator = present(fleet.aggregators[0]);
   await waitBeats(fleet, cell, 1, soonMs);
   const uidBefore = await clusterUIDOf(worker.cluster);
 
@@ -136,8 +130,7 @@ async function twoCells(context: CaseContext): Promise<Figures> {
     commonArgs: silenceArgs(silentAfterMs),
   });
   const { namespace, workers } = fleet;
-  const [worker] = workers;
-  assert.ok(worker !== undefined);
+  const worker = present(workers[0]);
   const { cluster } = worker;
   for (const [index, cell] of cells.entries()) {
     const labels = { ...webLabels, [cellLabel]: cell };

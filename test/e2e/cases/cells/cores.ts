@@ -9,12 +9,11 @@ import { startKubelet } from "../../objects/kubelet.ts";
 import { createNamespace, createPods } from "../../objects/pods.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
 import { grantIn } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { Siege } from "../../loads/siege.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath, floorOf, protectorOf } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 /** An admission on a former object may still commit for 75 s; the rest is for lists, barriers and Leases. */
 const quotaLimitMs = 4 * minute;
@@ -27,18 +26,16 @@ const soloLabels = { app: "solo" };
 const solos = 4;
 const soloFloor = 2;
 
-export const coreCases: readonly E2eCase[] = [
-  {
-    name: "cores: budgets of one name in two cores must agree, and a core that is away refuses only what it guards",
-    timeLimitMs: 5 * minute,
-    run: agreeingCores,
-  },
-  {
-    name: "cores: one of two is wiped, then restored, in a mass deletion: its floor holds, the other one works on",
-    timeLimitMs: 10 * minute,
-    run: wipedAndRestored,
-  },
-];
+export const coreCases = e2eCases({
+  "cores: budgets of one name in two cores must agree, and a core that is away refuses only what it guards": [
+    5 * minute,
+    agreeingCores,
+  ],
+  "cores: one of two is wiped, then restored, in a mass deletion: its floor holds, the other one works on": [
+    10 * minute,
+    wipedAndRestored,
+  ],
+});
 
 async function agreeingCores(context: CaseContext): Promise<Figures> {
   const count = 8;
@@ -146,8 +143,7 @@ async function startCores(
   options: { readonly generator?: boolean } = {},
 ): Promise<Cores> {
   const fleet = await startFleet(context, { workers: [worker], furtherCores: [otherCore], ...options });
-  const [, other] = fleet.cores;
-  assert.ok(other !== undefined);
+  const other = present(fleet.cores[1]);
   const { admin } = workerOf(fleet);
   const { namespace } = fleet;
   await createPods(admin, { namespace, count, namePrefix: "web", labels: webLabels });
@@ -164,8 +160,7 @@ async function protectSolos(fleet: Fleet): Promise<void> {
 }
 
 function workerOf({ workers }: Fleet): Cluster {
-  const [first] = workers;
-  assert.ok(first !== undefined);
+  const first = present(workers[0]);
   return first.cluster;
 }
 

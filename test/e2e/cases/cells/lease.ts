@@ -9,11 +9,10 @@ import { applyCrd } from "../../objects/crd.ts";
 import { crdFile, Fleet } from "../../fleet/fleet.ts";
 import { createNamespace } from "../../objects/pods.ts";
 import { type PodseidonProcess, startPodseidon } from "../../fleet/process.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { createPausedDeployment } from "../../fleet/signs-of-work.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const leaseSeconds = 8;
 const renewDeadlineSeconds = 6;
 const retrySeconds = 2;
@@ -28,13 +27,12 @@ const takeoverLimitMs = leaseSeconds * second + 2 * lookMsMax + 5 * second;
 const standbyMs = leaseSeconds * second + lookMsMax;
 const startLimitMs = 30 * second;
 
-export const leaseCases: readonly E2eCase[] = [
-  {
-    name: "lease: a generator and a candidate of client-go take one Lease in turns, after kill -9 and after a release",
-    timeLimitMs: 180 * second,
-    run: takeTurns,
-  },
-];
+export const leaseCases = e2eCases({
+  "lease: a generator and a candidate of client-go take one Lease in turns, after kill -9 and after a release": [
+    180 * second,
+    takeTurns,
+  ],
+});
 
 async function takeTurns(context: CaseContext): Promise<Figures> {
   const core = await context.cluster("core");

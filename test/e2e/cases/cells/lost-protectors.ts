@@ -15,12 +15,11 @@ import { startKubelet } from "../../objects/kubelet.ts";
 import { createNamespace, createPods } from "../../objects/pods.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
 import { grantIn } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { Siege } from "../../loads/siege.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath, floorOf, protectorOf, startWorkloads } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 const replicas = 16;
 const floor = floorOf(replicas);
@@ -43,29 +42,22 @@ interface StoredProtector extends KubeObject {
   readonly status?: unknown;
 }
 
-export const lostProtectorCases: readonly E2eCase[] = [
-  {
-    name: "lost: all PodProtectors are erased from etcd during a mass deletion, one cluster: the floor holds",
-    timeLimitMs: 10 * minute,
-    run: erased,
-  },
-  {
-    name: "lost: the core is wiped during a mass deletion in its workers: the floor holds",
-    timeLimitMs: 10 * minute,
-    run: wiped,
-  },
-  {
-    name: "lost: the CRD of PodProtectors is deleted, and comes back by the documented procedure: the floor holds",
-    timeLimitMs: 10 * minute,
-    run: crdDeleted,
-  },
-  {
-    name: "lost: etcd comes back from before the PodProtectors, one cluster: the floor holds",
-    timeLimitMs: 10 * minute,
-    isLong: true,
-    run: restoredFromBefore,
-  },
-];
+export const lostProtectorCases = e2eCases({
+  "lost: all PodProtectors are erased from etcd during a mass deletion, one cluster: the floor holds": [
+    10 * minute,
+    erased,
+  ],
+  "lost: the core is wiped during a mass deletion in its workers: the floor holds": [10 * minute, wiped],
+  "lost: the CRD of PodProtectors is deleted, and comes back by the documented procedure: the floor holds": [
+    10 * minute,
+    crdDeleted,
+  ],
+  "lost: etcd comes back from before the PodProtectors, one cluster: the floor holds": [
+    10 * minute,
+    restoredFromBefore,
+    { isLong: true },
+  ],
+});
 
 async function erased(context: CaseContext): Promise<Figures> {
   const { fleet, available } = await startWorkloads(context, { count: 1, replicas });

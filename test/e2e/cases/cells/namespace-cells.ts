@@ -9,29 +9,26 @@ import { createNamespace, createPods, podPath } from "../../objects/pods.ts";
 import { startPodseidon } from "../../fleet/process.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
 import { accountUser } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 import { applyWebhookConfiguration, removeWebhookConfiguration } from "../../objects/webhook-configuration.ts";
 
-const second = 1_000;
 const silentAfterMs = 12 * second;
 /** Ends a wait for what happens at once, or after a few beats. */
 const soonMs = 60 * second;
 const podsPerCell = 4;
 const floor = 3;
 
-export const namespaceCellCases: readonly E2eCase[] = [
-  {
-    name: "cells: two namespaces of one cluster are two cells, counted, guarded and silent each for itself",
-    timeLimitMs: 300 * second,
-    run: twoNamespaces,
-  },
-  {
-    name: "cells: the label that is a pod's cell can be added, and neither changed nor removed; the overlays are valid",
-    timeLimitMs: 120 * second,
-    run: keptLabel,
-  },
-];
+export const namespaceCellCases = e2eCases({
+  "cells: two namespaces of one cluster are two cells, counted, guarded and silent each for itself": [
+    300 * second,
+    twoNamespaces,
+  ],
+  "cells: the label that is a pod's cell can be added, and neither changed nor removed; the overlays are valid": [
+    120 * second,
+    keptLabel,
+  ],
+});
 
 /** The first cell is the fleet's own, with the fleet's namespace; the second one is started beside it. */
 async function twoNamespaces(context: CaseContext): Promise<Figures> {
@@ -112,8 +109,8 @@ function namespaceArgs(namespace: string): readonly string[] {
 /** Sends the deletions of one more namespace to the webhooks, as those of this cell. */
 async function guard(context: CaseContext, fleet: Fleet, cell: string, namespace: string): Promise<void> {
   const { balancer, caPem, workers } = fleet;
-  const [worker] = workers;
-  assert.ok(balancer !== undefined && worker !== undefined);
+  const worker = present(workers[0]);
+  assert.ok(balancer !== undefined);
   const { admin } = worker.cluster;
   const url = `https://127.0.0.1:${balancer.port}/${cell}`;
   await applyWebhookConfiguration(admin, { name: namespace, url, caPem, namespace });

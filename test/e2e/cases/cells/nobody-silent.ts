@@ -12,10 +12,9 @@ import { Limiter } from "../../clusters/limiter.ts";
 import { createNamespace, createPods } from "../../objects/pods.ts";
 import { type PodseidonProcess } from "../../fleet/process.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { GiveUp, waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { GiveUp, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** With the default of --silent-cell-after. */
 const outageDefaultMs = 300 * second;
 /** For what does not scale, on a busy machine. */
@@ -28,19 +27,17 @@ const createsInFlight = 32;
 const deniedGroups = 10;
 const deniedLabels = (group: number): Readonly<Record<string, string>> => ({ app: "denied", group: String(group) });
 
-export const nobodySilentCases: readonly E2eCase[] = [
-  {
-    name: "nobody is silent: after an outage of the core, after all roles restart, beside 300 objects nobody may write",
-    timeLimitMs: 360 * second,
-    run: (context) => disturbances(context, 12 * second),
-  },
-  {
-    name: "nobody is silent with default S: after 5 minutes without the core, a restart of all, beside 300 objects",
-    timeLimitMs: 1_800 * second,
-    isLong: true,
-    run: (context) => disturbances(context, 180 * second),
-  },
-];
+export const nobodySilentCases = e2eCases({
+  "nobody is silent: after an outage of the core, after all roles restart, beside 300 objects nobody may write": [
+    360 * second,
+    (context) => disturbances(context, 12 * second),
+  ],
+  "nobody is silent with default S: after 5 minutes without the core, a restart of all, beside 300 objects": [
+    1_800 * second,
+    (context) => disturbances(context, 180 * second),
+    { isLong: true },
+  ],
+});
 
 async function disturbances(context: CaseContext, silentAfterMs: number): Promise<Figures> {
   const { fleet, names } = await startProtectedPods(context, {

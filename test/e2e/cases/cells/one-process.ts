@@ -6,29 +6,26 @@ import { aggregatorLease, type Fleet, generatorLease } from "../../fleet/fleet.t
 import { createPods, podPath } from "../../objects/pods.ts";
 import { startPodseidon } from "../../fleet/process.ts";
 import { startProtectedPods, webLabels } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { createPausedDeployment, dummyPod, versionOf, waitTouched } from "../../fleet/signs-of-work.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Until the process notices: one retry period of the elector (2 s) and a request. */
 const lossLimitMs = 10 * second;
 /** Until it leads again: the thief's lease, two retry periods and a request. */
 const comebackLimitMs = 30 * second;
 const thiefLeaseSeconds = 8;
 
-export const oneProcessCases: readonly E2eCase[] = [
-  {
-    name: "process: all four roles in one; a stolen Lease stops that role's work only, until it leads again",
-    timeLimitMs: 150 * second,
-    run: stolenLeases,
-  },
-  {
-    name: "process: the update-trigger alone touches its pod and creates it again when it is lost",
-    timeLimitMs: 60 * second,
-    run: updateTriggerAlone,
-  },
-];
+export const oneProcessCases = e2eCases({
+  "process: all four roles in one; a stolen Lease stops that role's work only, until it leads again": [
+    150 * second,
+    stolenLeases,
+  ],
+  "process: the update-trigger alone touches its pod and creates it again when it is lost": [
+    60 * second,
+    updateTriggerAlone,
+  ],
+});
 
 async function stolenLeases(context: CaseContext): Promise<Figures> {
   const { fleet, available } = await startProtectedPods(context, {

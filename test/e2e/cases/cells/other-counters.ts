@@ -12,30 +12,27 @@ import { type Fleet, type Worker } from "../../fleet/fleet.ts";
 import { createPods } from "../../objects/pods.ts";
 import { startPodseidon } from "../../fleet/process.ts";
 import { startProtectedPods, webLabels } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { startUpstreamCounter } from "../../fleet/upstream-counter.ts";
-import { GiveUp, waitFor } from "../../clusters/wait.ts";
+import { GiveUp, present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const silentAfterMs = 12 * second;
 const soonMs = 60 * second;
 /** Ends a wait for what happens when the time has passed after which a cell is silent. */
 const silenceLimitMs = scaledMs(240 * second, silentAfterMs) + soonMs;
 
-export const otherCounterCases: readonly E2eCase[] = [
-  {
-    name: "counters: a cell counted by one without heartbeats, and one whose Lease is deleted, keep what was counted",
-    timeLimitMs: 300 * second,
-    run: (context) => otherCounters(context, startOriginal),
-  },
-  {
-    name: "counters: a cell counted by the release before heartbeats keeps what was counted",
-    timeLimitMs: 300 * second,
-    // It needs the history of the repository, which a shallow clone has not.
-    isLong: true,
-    run: (context) => otherCounters(context, startEarlierRelease),
-  },
-];
+export const otherCounterCases = e2eCases({
+  "counters: a cell counted by one without heartbeats, and one whose Lease is deleted, keep what was counted": [
+    300 * second,
+    (context) => otherCounters(context, startOriginal),
+  ],
+  // It needs the history of the repository, which a shallow clone has not.
+  "counters: a cell counted by the release before heartbeats keeps what was counted": [
+    300 * second,
+    (context) => otherCounters(context, startEarlierRelease),
+    { isLong: true },
+  ],
+});
 
 type StartCounter = (context: CaseContext, fleet: Fleet, worker: Worker) => Promise<{ stop(): Promise<unknown> }>;
 
@@ -74,8 +71,8 @@ async function otherCounters(context: CaseContext, startCounter: StartCounter): 
     commonArgs: silenceArgs(silentAfterMs),
   });
   const [kept, other] = fleet.workers;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(kept !== undefined && other !== undefined && aggregator !== undefined && fleet.generator !== undefined);
+  const aggregator = present(fleet.aggregators[0]);
+  assert.ok(kept !== undefined && other !== undefined && fleet.generator !== undefined);
   const observers = [...fleet.webhooks, fleet.generator];
   await waitBeats(fleet, kept.cell, 2, soonMs);
   await waitCellState(observers, kept.cell, "beating", soonMs);

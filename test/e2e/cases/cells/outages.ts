@@ -7,14 +7,17 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { issueServerCertificate, type IssuedCertificate } from "../../../../src/certificates/index.ts";
-import { createPem, type Pem } from "../../../unit/server/certificates.ts";
+import { type IssuedCertificate, issueServerCertificate } from "../../../../src/certificates/index.ts";
 import { type Cluster } from "../../clusters/cluster.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
+import { type Fleet } from "../../fleet/fleet.ts";
+import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { floor, type Recovery, startRecoveryDrill } from "../../loads/recovery-drill.ts";
+import { deleteNow } from "../../objects/deletions.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { clusterAt, writeKubeconfig } from "../../../support/kubeconfig.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { createPem, type Pem } from "../../../unit/server/certificates.ts";
 
-const second = 1_000;
 const etcdPauseMs = 30 * second;
 /**
  * The worker's etcd stops so much later than the core's: for this long only the core hangs, at the end only the worker.
@@ -27,28 +30,24 @@ const rotatedUser = "rotated";
 /** The roles' connections ask for this server name, and get the certificate that is replaced. */
 const rotatedServerName = "rotated.e2e";
 
-export const outageCases: readonly E2eCase[] = [
-  {
-    name: "outage: kill -9 of the core's and of a worker's API server: all roles recover without a restart",
-    timeLimitMs: 240 * second,
-    run: killed,
-  },
-  {
-    name: "outage: etcd of the core and of a worker hangs for 30 s: all roles recover without a restart",
-    timeLimitMs: 240 * second,
-    run: paused,
-  },
-  {
-    name: "outage: tokens are replaced and the old ones get 401: all roles take the new ones without a restart",
-    timeLimitMs: 240 * second,
-    run: tokensReplaced,
-  },
-  {
-    name: "outage: certificates of servers, clients and authorities are replaced: all roles take the new ones",
-    timeLimitMs: 240 * second,
-    run: certificatesReplaced,
-  },
-];
+export const outageCases = e2eCases({
+  "outage: kill -9 of the core's and of a worker's API server: all roles recover without a restart": [
+    240 * second,
+    killed,
+  ],
+  "outage: etcd of the core and of a worker hangs for 30 s: all roles recover without a restart": [
+    240 * second,
+    paused,
+  ],
+  "outage: tokens are replaced and the old ones get 401: all roles take the new ones without a restart": [
+    240 * second,
+    tokensReplaced,
+  ],
+  "outage: certificates of servers, clients and authorities are replaced: all roles take the new ones": [
+    240 * second,
+    certificatesReplaced,
+  ],
+});
 
 async function killed(context: CaseContext): Promise<Figures> {
   const drill = await startRecoveryDrill(context);
@@ -281,4 +280,65 @@ async function answerCode(
   } finally {
     await agent.destroy();
   }
+}
+
+/** From the moment when the API server is ready again: backoffs of watches and leases are below this. */
+const recoveryLimitMs = 45 * second;
+
+/** Longer than a healthy write takes by far, shorter than a review may wait. */
+const shortPauseMs = 3 * second;
+
+export const recoveryCases = e2eCases({
+  "recovery: API servers restart and the core's etcd hangs: all roles recover by themselves": [180 * second, restarts],
+});
+
+async function restarts(context: CaseContext): Promise<Figures> {
+  const podsPerCell = 10;
+  const { fleet, available, names } = await startProtectedPods(context, { podsPerCell, floor: 10 });
+  const { core, namespace, workers } = fleet;
+  const worker = present(workers[0]);
+  const waiting = [...names];
+  let counted = workers.length * podsPerCell;
+
+  const remove = async (): Promise<number> => {
+    const { code } = await deleteNow(worker.cluster.admin, namespace, waiting.shift() ?? "");
+    if (code === 200) counted--;
+    return code;
+  };
+  /** Everything is ready, a deletion is admitted, seen and settled. Resolves to how long that took. */
+  const recovered = async (): Promise<number> => {
+    const startMs = performance.now();
+    await waitReady(fleet);
+    const removedMs = performance.now();
+    assert.equal(await remove(), 200);
+    await fleet.waitCounted("web", counted, recoveryLimitMs);
+    await fleet.waitSettled("web", recoveryLimitMs);
+    // A replica whose list is still to come refuses by what it knew before.
+    await fleet.waitHeard(() => performance.now() - removedMs, recoveryLimitMs);
+    assert.equal(available.serving, counted);
+    return Math.round(performance.now() - startMs);
+  };
+
+  await core.restartApiServer();
+  const coreMs = await recovered();
+  await worker.cluster.restartApiServer();
+  await waitFor("the test's watch is back", recoveryLimitMs, () => available.serving === counted);
+  const workerMs = await recovered();
+
+  core.pauseEtcd();
+  context.cleanup(() => core.resumeEtcd());
+  const late = remove();
+  await waitFor("a webhook waits for the core", 5 * second, async () => {
+    return (await fleet.webhookCount("retrybatch_inflight_keys")) > 0;
+  });
+  assert.equal(await Promise.race([late, delay(shortPauseMs, "waits")]), "waits", "admitted without a record");
+  core.resumeEtcd();
+  const lateCode = await late;
+  const etcdMs = await recovered();
+  return { coreMs, workerMs, etcdMs, lateCode, left: available.serving };
+}
+
+async function waitReady(fleet: Fleet): Promise<void> {
+  const roles = [...fleet.webhooks, ...fleet.aggregators, ...(fleet.generator === undefined ? [] : [fleet.generator])];
+  await Promise.all(roles.map((role) => role.waitReady(recoveryLimitMs)));
 }

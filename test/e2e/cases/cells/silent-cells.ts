@@ -13,10 +13,9 @@ import { type Fleet, type Worker } from "../../fleet/fleet.ts";
 import { createPods, isServing, listPods } from "../../objects/pods.ts";
 import { type PodseidonProcess } from "../../fleet/process.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 const podsPerCell = 10;
 /** Three cells. Without the one that dies, 20 pods are left, so five may go. */
@@ -37,19 +36,17 @@ interface Outage {
   readonly slackMs: number;
 }
 
-export const silentCellCases: readonly E2eCase[] = [
-  {
-    name: "silent cell: a worker cluster dies and the others are emptied down to the floor, S = 18 s",
-    timeLimitMs: 300 * second,
-    run: (context) => clusterDies(context, { silentAfterMs: 18 * second, slackMs: 45 * second }),
-  },
-  {
-    name: "silent cell: a worker cluster dies for 10 minutes and the others are emptied down to the floor, default S",
-    timeLimitMs: 20 * minute,
-    isLong: true,
-    run: (context) => clusterDies(context, { silentAfterMs: 3 * minute, slackMs: 0 }),
-  },
-];
+export const silentCellCases = e2eCases({
+  "silent cell: a worker cluster dies and the others are emptied down to the floor, S = 18 s": [
+    300 * second,
+    (context) => clusterDies(context, { silentAfterMs: 18 * second, slackMs: 45 * second }),
+  ],
+  "silent cell: a worker cluster dies for 10 minutes and the others are emptied down to the floor, default S": [
+    20 * minute,
+    (context) => clusterDies(context, { silentAfterMs: 3 * minute, slackMs: 0 }),
+    { isLong: true },
+  ],
+});
 
 async function clusterDies(context: CaseContext, outage: Outage): Promise<Figures> {
   const { silentAfterMs, slackMs } = outage;
@@ -61,9 +58,9 @@ async function clusterDies(context: CaseContext, outage: Outage): Promise<Figure
     commonArgs: silenceArgs(silentAfterMs),
   });
   const [dead, ...living] = fleet.workers;
-  const [deadAggregator] = fleet.aggregators;
-  const [neighbour] = living;
-  assert.ok(dead !== undefined && neighbour !== undefined && deadAggregator !== undefined);
+  const deadAggregator = present(fleet.aggregators[0]);
+  const neighbour = present(living[0]);
+  assert.ok(dead !== undefined);
   const others = new AvailableWatch(context, { namespace: fleet.namespace, workers: living }, "app=web");
   await others.begin(2 * podsPerCell);
   await protectLone(fleet, dead);
@@ -102,8 +99,7 @@ async function clusterDies(context: CaseContext, outage: Outage): Promise<Figure
     attempts.push(...(await takeEverything(fleet, living, names)));
     await delay(wavePauseMs);
   }
-  const refusal = attempts.find(({ code }) => code === 429);
-  assert.ok(refusal !== undefined);
+  const refusal = present(attempts.find(({ code }) => code === 429));
   context.say(refusal.message);
   assert.match(refusal.message, new RegExp(dead.cell), "the refusal names the silent cell");
   assert.equal(others.serving, floor);
@@ -171,8 +167,7 @@ async function waitCondition(fleet: Fleet, value: "True" | "False"): Promise<voi
 
 /** One more replica behind the balancer, when it is ready. */
 async function addReplica(fleet: Fleet, name: string, readyLimitMs: number): Promise<PodseidonProcess> {
-  const replica = await fleet.webhooks[0]?.startAnother(name, readyLimitMs);
-  assert.ok(replica !== undefined);
+  const replica = present(await fleet.webhooks[0]?.startAnother(name, readyLimitMs));
   fleet.webhooks.push(replica);
   fleet.balancer?.setTargets(fleet.webhooks.map(({ ports }) => ports.webhook));
   return replica;

@@ -15,10 +15,9 @@ import { type PodseidonProcess, type Program, program } from "../../fleet/proces
 import { followReadiness } from "../../fleet/ready-endpoints.ts";
 import { type ReviewLoadEnd, startReviewLoad } from "../../objects/review-load.ts";
 import { installRights, replacePolicies } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const podsPerCell = 15;
 const floor = 18;
 const inFlightPerCell = 5;
@@ -29,20 +28,18 @@ const labels = { app: "web" };
 
 type Part = "crd" | "policies" | "webhooks" | "aggregators" | "generator";
 
-export const upgradeCases: readonly E2eCase[] = [
-  {
-    name: "upgrade: from the earlier release and back under load: every review is answered, and the floor holds",
-    timeLimitMs: 300 * second,
-    isAlone: true,
-    run: (context) => upgraded(context, ["crd", "policies", "webhooks", "aggregators", "generator"]),
-  },
-  {
-    name: "upgrade: in the wrong order, CRD and policies last, and back: nothing fails, and what is dropped is said",
-    timeLimitMs: 300 * second,
-    isLong: true,
-    run: (context) => upgraded(context, ["generator", "aggregators", "webhooks", "crd", "policies"]),
-  },
-];
+export const upgradeCases = e2eCases({
+  "upgrade: from the earlier release and back under load: every review is answered, and the floor holds": [
+    300 * second,
+    (context) => upgraded(context, ["crd", "policies", "webhooks", "aggregators", "generator"]),
+    { isAlone: true },
+  ],
+  "upgrade: in the wrong order, CRD and policies last, and back: nothing fails, and what is dropped is said": [
+    300 * second,
+    (context) => upgraded(context, ["generator", "aggregators", "webhooks", "crd", "policies"]),
+    { isLong: true },
+  ],
+});
 
 async function upgraded(context: CaseContext, order: readonly Part[]): Promise<Figures> {
   const earlier = earlierRelease(path.join(context.directory, "earlier"));
@@ -127,9 +124,9 @@ function sourceProtector(fleet: Fleet): ReturnType<Fleet["protector"]> {
 }
 
 async function startLoad(fleet: Fleet): Promise<{ stop(): Promise<ReviewLoadEnd> }> {
-  const [worker] = fleet.workers;
+  const worker = present(fleet.workers[0]);
   const { namespace, balancer, caPem } = fleet;
-  assert.ok(worker !== undefined && balancer !== undefined);
+  assert.ok(balancer !== undefined);
   const [posted] = await listPods(worker.cluster.admin, namespace, "app=posted");
   const [plain] = await listPods(worker.cluster.admin, namespace, "app=plain");
   assert.ok(posted !== undefined && plain !== undefined);

@@ -10,29 +10,25 @@ import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { kubectl } from "../../clusters/kubectl.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const protectorName = "deployment-web";
 
-export const deploymentCases: readonly E2eCase[] = [
-  {
-    name: "deployment: rolling update, scaling and deletion pass where one cluster is core and worker",
-    timeLimitMs: 180 * second,
-    run: (context) => everyday(context, ["core"]),
-  },
-  {
-    name: "deployment: rolling update, scaling and deletion pass in two workers under a Deployment in the core",
-    timeLimitMs: 180 * second,
-    run: (context) => everyday(context, ["worker-1", "worker-2"]),
-  },
-  {
-    name: "deployment: lost from etcd, its pods are collected as garbage and deleted all at once: the floor holds",
-    timeLimitMs: 180 * second,
-    run: lost,
-  },
-];
+export const deploymentCases = e2eCases({
+  "deployment: rolling update, scaling and deletion pass where one cluster is core and worker": [
+    180 * second,
+    (context) => everyday(context, ["core"]),
+  ],
+  "deployment: rolling update, scaling and deletion pass in two workers under a Deployment in the core": [
+    180 * second,
+    (context) => everyday(context, ["worker-1", "worker-2"]),
+  ],
+  "deployment: lost from etcd, its pods are collected as garbage and deleted all at once: the floor holds": [
+    180 * second,
+    lost,
+  ],
+});
 
 /** With the default maxUnavailable of 25 % the floor of `replicas` is three quarters of it. */
 function floorOf(replicas: number): number {

@@ -9,10 +9,9 @@ import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { kubectl } from "../../clusters/kubectl.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Replicas and floor: 25 % of them may be missing, at least one (docs/generator.md#floors). */
 const floors: ReadonlyMap<number, number> = new Map([
   [1, 0],
@@ -25,13 +24,12 @@ const label = { drained: "yes" };
 /** An eviction that is refused is tried again after 5 s; four rounds take some 20 s. The rest is for busy machines. */
 const drainLimitSeconds = 120;
 
-export const drainCases: readonly E2eCase[] = [
-  {
-    name: "drain: kubectl drain of a node with Deployments of 1, 2, 3 and 8 replicas ends, and every floor holds",
-    timeLimitMs: 300 * second,
-    run: drain,
-  },
-];
+export const drainCases = e2eCases({
+  "drain: kubectl drain of a node with Deployments of 1, 2, 3 and 8 replicas ends, and every floor holds": [
+    300 * second,
+    drain,
+  ],
+});
 
 async function drain(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context, { core: "system", workers: ["system"], allInOne: true });

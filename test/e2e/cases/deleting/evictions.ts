@@ -8,25 +8,19 @@ import { kubectl, type KubectlResult } from "../../clusters/kubectl.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** kubectl drain tries a refused eviction again after so long. */
 const retryMs = 5 * second;
 
-export const evictionCases: readonly E2eCase[] = [
-  {
-    name: "eviction: kubectl drain over a full budget waits at the floor, and finishes when replacements are Ready",
-    timeLimitMs: 150 * second,
-    run: drained,
-  },
-  {
-    name: "eviction: dry runs of deletions and evictions are judged and write nothing",
-    timeLimitMs: 90 * second,
-    run: dryRun,
-  },
-];
+export const evictionCases = e2eCases({
+  "eviction: kubectl drain over a full budget waits at the floor, and finishes when replacements are Ready": [
+    150 * second,
+    drained,
+  ],
+  "eviction: dry runs of deletions and evictions are judged and write nothing": [90 * second, dryRun],
+});
 
 async function drained(context: CaseContext): Promise<Figures> {
   const replicas = 9;

@@ -10,10 +10,9 @@ import { type Fleet, webhookTls } from "../../fleet/fleet.ts";
 import { type OtherWebhook, startOtherWebhook } from "../../installed/other-webhook.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { grantRules } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** The defaults of --aggregator-settlement-fence-delay and --aggregator-settle-window. */
 const fenceDelayMs = 10 * second;
 const settleWindowMs = 75 * second;
@@ -26,32 +25,25 @@ const slackMs = 10 * second;
 /** The test sees a bucket a moment after the aggregator may have seen it. */
 const pollMs = 500;
 
-export const fencingCases: readonly E2eCase[] = [
-  {
-    name: "fencing: unused reservations come back, and a slow deletion is reviewed again and refused",
-    timeLimitMs: 120 * second,
-    run: fenced,
-  },
-  {
-    name: "fencing: where it is forbidden, an unused reservation comes back after a settle window of 20 s, not before",
-    timeLimitMs: 180 * second,
-    run: (context) => forbidden(context, shortSettleWindowMs),
-  },
-  {
-    name: "fencing: where it is forbidden, an unused reservation comes back after a settle window of 75 s, not before",
-    timeLimitMs: 180 * second,
-    isLong: true,
-    run: (context) => forbidden(context, settleWindowMs),
-  },
-];
+export const fencingCases = e2eCases({
+  "fencing: unused reservations come back, and a slow deletion is reviewed again and refused": [120 * second, fenced],
+  "fencing: where it is forbidden, an unused reservation comes back after a settle window of 20 s, not before": [
+    180 * second,
+    (context) => forbidden(context, shortSettleWindowMs),
+  ],
+  "fencing: where it is forbidden, an unused reservation comes back after a settle window of 75 s, not before": [
+    180 * second,
+    (context) => forbidden(context, settleWindowMs),
+    { isLong: true },
+  ],
+});
 
 function deleteOne(fleet: Fleet, name: string): Promise<DeletionAttempt> {
   return deleteNow(workerOf(fleet).cluster.admin, fleet.namespace, name);
 }
 
 function workerOf(fleet: Fleet): Fleet["workers"][number] {
-  const [worker] = fleet.workers;
-  assert.ok(worker !== undefined);
+  const worker = present(fleet.workers[0]);
   return worker;
 }
 
@@ -80,9 +72,9 @@ async function fenced(context: CaseContext): Promise<Figures> {
   const commonArgs = silenceArgs(soonSilentMs);
   const { fleet, available } = await startProtectedPods(context, { ...options, commonArgs });
   const { balancer } = fleet;
-  const [webhook] = fleet.webhooks;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(balancer !== undefined && webhook !== undefined && aggregator !== undefined);
+  const webhook = present(fleet.webhooks[0]);
+  const aggregator = present(fleet.aggregators[0]);
+  assert.ok(balancer !== undefined);
   const slow = Promise.withResolvers<void>();
   const other = await startOther(context, fleet, async ({ podName }) => {
     if (podName === "web-2") await slow.promise;

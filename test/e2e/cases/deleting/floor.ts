@@ -1,10 +1,9 @@
 /** The floor over two clusters under a mass deletion: the promise of the product on real API servers. */
 import assert from "node:assert/strict";
 import { loadavg } from "node:os";
-import { deletionFigures } from "../../objects/deletions.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 import { type Fleet } from "../../fleet/fleet.ts";
 import { useAllQuota } from "../../loads/patient-caller.ts";
-import { listPods } from "../../objects/pods.ts";
 import {
   deleteBare,
   deleteEverywhere,
@@ -12,10 +11,10 @@ import {
   startProtectedPods,
   type WaveOptions,
 } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type DeletionAttempt, deletionFigures } from "../../objects/deletions.ts";
+import { listPods } from "../../objects/pods.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 
-const second = 1_000;
 const inFlightPerCell = 48;
 const large = { podsPerCell: 300, floor: 500 } as const;
 const huge = { podsPerCell: 1_000, floor: 1_500 } as const;
@@ -23,33 +22,28 @@ const hugeInFlightPerCell = 128;
 /** Pods of each cell in the wave that is measured without a webhook: as many as Podseidon admits. */
 const barePodsPerCell = 50;
 
-export const floorCases: readonly E2eCase[] = [
-  {
-    name: "floor: 2 x 300 pods, floor 500, 96 deletions in flight, two webhook replicas: exactly 500 are left",
-    timeLimitMs: 180 * second,
-    run: (context) => massDeletion(context, { ...large, isMeasured: true }),
-  },
-  {
-    name: "floor: 2 x 1000 pods, 256 in flight, aggregators 3 s late, a webhook restarted: exactly 1500 are left",
-    timeLimitMs: 300 * second,
-    run: replicaKilled,
-  },
-  {
-    name: "floor: 2 x 300 pods without a grace period: exactly 500 are left",
-    timeLimitMs: 180 * second,
-    run: (context) => massDeletion(context, { ...large, isMeasured: true, gracePeriodSeconds: 0 }),
-  },
-  {
-    name: "floor: one of two webhooks is 300 ms away from the core, so its writes conflict: exactly 150 are left",
-    timeLimitMs: 120 * second,
-    run: lateReplica,
-  },
-  {
-    name: "floor: kill -9 of webhook, aggregator and generator in the middle: never under 500, all quota is used",
-    timeLimitMs: 240 * second,
-    run: killed,
-  },
-];
+export const floorCases = e2eCases({
+  "floor: 2 x 300 pods, floor 500, 96 deletions in flight, two webhook replicas: exactly 500 are left": [
+    180 * second,
+    (context) => massDeletion(context, { ...large, isMeasured: true }),
+  ],
+  "floor: 2 x 1000 pods, 256 in flight, aggregators 3 s late, a webhook restarted: exactly 1500 are left": [
+    300 * second,
+    replicaKilled,
+  ],
+  "floor: 2 x 300 pods without a grace period: exactly 500 are left": [
+    180 * second,
+    (context) => massDeletion(context, { ...large, isMeasured: true, gracePeriodSeconds: 0 }),
+  ],
+  "floor: one of two webhooks is 300 ms away from the core, so its writes conflict: exactly 150 are left": [
+    120 * second,
+    lateReplica,
+  ],
+  "floor: kill -9 of webhook, aggregator and generator in the middle: never under 500, all quota is used": [
+    240 * second,
+    killed,
+  ],
+});
 
 async function lateReplica(context: CaseContext): Promise<Figures> {
   const figures = await massDeletion(context, { podsPerCell: 100, floor: 150, laggingWebhook: true });
@@ -130,8 +124,7 @@ async function replicaKilled(context: CaseContext): Promise<Figures> {
   const aggregatorArgs = ["--aggregator-leader-elector-enable=false"];
   const options = { ...huge, laggingAggregators: true, generator: false, aggregatorArgs };
   const { fleet, available, names } = await startProtectedPods(context, options);
-  const [webhook] = fleet.webhooks;
-  assert.ok(webhook !== undefined);
+  const webhook = present(fleet.webhooks[0]);
   for (const { proxy } of fleet.workers) proxy?.setDelay(3 * second);
   const startMs = performance.now();
   const deleting = deleteEverywhere(fleet, { names, inFlightPerCell: hugeInFlightPerCell });
@@ -163,9 +156,9 @@ async function replicaKilled(context: CaseContext): Promise<Figures> {
 async function killed(context: CaseContext): Promise<Figures> {
   const { podsPerCell, floor } = large;
   const { fleet, available, names } = await startProtectedPods(context, large);
-  const [webhook] = fleet.webhooks;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(webhook !== undefined && aggregator !== undefined && fleet.generator !== undefined);
+  const webhook = present(fleet.webhooks[0]);
+  const aggregator = present(fleet.aggregators[0]);
+  assert.ok(fleet.generator !== undefined);
   const deleting = deleteEverywhere(fleet, { names, inFlightPerCell });
   await waitFor("thirty pods are gone", 30 * second, () => available.serving <= 2 * podsPerCell - 30);
   await Promise.all([webhook.kill(), aggregator.kill(), fleet.generator.kill()]);
@@ -217,4 +210,70 @@ async function counts(fleet: Fleet): Promise<{ written: number; conflicts: numbe
 
 function round(value: number): number {
   return Math.round(value * 1000) / 1000;
+}
+
+const replicas = 2;
+const podsPerCell = 10;
+const floor = 12;
+/** 20 pods over a floor of 12. */
+const quota = 2 * podsPerCell - floor;
+/** Above the 3 s of failed writes after which a replica admits on the last known quota. */
+const admitLimitMs = 30 * second;
+
+export const lastKnownCases = e2eCases({
+  "last-known: without the core's API server deletions pass within the last quota and are recorded later": [
+    180 * second,
+    coreGone,
+  ],
+});
+
+async function coreGone(context: CaseContext): Promise<Figures> {
+  const { fleet, available, names } = await startProtectedPods(context, {
+    podsPerCell,
+    floor,
+    webhookReplicas: replicas,
+    generator: false,
+    webhookArgs: ["--webhook-core-unavailable-policy=last-known", `--webhook-core-unavailable-replicas=${replicas}`],
+  });
+  const { core } = fleet;
+  const wave = (): Promise<readonly DeletionAttempt[]> =>
+    deleteEverywhere(fleet, { names, inFlightPerCell: podsPerCell });
+
+  await showWrite(context, fleet);
+  await core.killApiServer();
+  const attempts: DeletionAttempt[] = [];
+  const goneMs = performance.now();
+  const admittedMs = await waitFor("the last known quota is used up", admitLimitMs, async () => {
+    attempts.push(...(await wave()));
+    // Each replica admits its share; which of them a connection leads to is chance.
+    return available.serving === floor && Math.round(performance.now() - goneMs);
+  });
+  const beyond = await wave();
+  // A pod that the kubelet has not ended yet may be deleted once more; what counts is that no other one goes.
+  const refusal = present(beyond.find(({ code }) => code === 429));
+  context.say(refusal.message);
+  assert.equal(available.minimum, floor, "admitted beyond the last known quota");
+  const admitted = await fleet.webhookCount("webhook_last_known_admission_total");
+  assert.equal(admitted, quota);
+
+  await core.startApiServer();
+  const backMs = performance.now();
+  await fleet.waitCounted("web", floor);
+  await fleet.waitSettled("web", 60 * second);
+  const settledMs = Math.round(performance.now() - backMs);
+  const { status } = await fleet.protector("web");
+  assert.equal(status?.summary.estimatedAvailableReplicas, floor);
+  assert.equal(deletionFigures(await wave()).deleted, 0);
+  assert.equal(available.serving, floor);
+  assert.equal(available.minimum, floor);
+  return { deleted: deletionFigures(attempts).deleted, admitted, admittedMs, settledMs, left: available.serving };
+}
+
+/** A replica admits on the last known quota only when it has seen the core take a write since it started. */
+async function showWrite(context: CaseContext, fleet: Fleet): Promise<void> {
+  // The watch may be faster than the answer.
+  const sentMs = performance.now();
+  await fleet.core.admin.mergePatch(fleet.protectorPath("web"), { metadata: { annotations: { "e2e/write": "1" } } });
+  await fleet.waitHeard(() => performance.now() - sentMs, 30 * second);
+  context.say("each webhook has seen a write of the core");
 }

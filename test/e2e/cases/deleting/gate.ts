@@ -1,20 +1,16 @@
 /** The ValidatingWebhookConfiguration is deleted: nothing is judged any more, and somebody must be told. */
-import assert from "node:assert/strict";
 import { eventMessage } from "../../objects/events.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 import { removeWebhookConfiguration } from "../../objects/webhook-configuration.ts";
 
-const second = 1_000;
-
-export const gateCases: readonly E2eCase[] = [
-  {
-    name: "gate: the webhook configuration of a worker is deleted: noticed within 2 minutes, and seen when it is back",
-    timeLimitMs: 400 * second,
-    run: lost,
-  },
-];
+export const gateCases = e2eCases({
+  "gate: the webhook configuration of a worker is deleted: noticed within 2 minutes, and seen when it is back": [
+    400 * second,
+    lost,
+  ],
+});
 
 async function lost(context: CaseContext): Promise<Figures> {
   // Where the dummy pod is.
@@ -26,9 +22,8 @@ async function lost(context: CaseContext): Promise<Figures> {
     webhookReplicas: 1,
     furtherNamespaces,
   });
-  const [worker] = fleet.workers;
-  const [aggregator] = fleet.aggregators;
-  assert.ok(worker !== undefined && aggregator !== undefined);
+  const worker = present(fleet.workers[0]);
+  const aggregator = present(fleet.aggregators[0]);
   const waitState = async (state: string, limitMs: number): Promise<number> => {
     const startMs = performance.now();
     await waitFor(`the gate is ${state}`, limitMs, async () => {

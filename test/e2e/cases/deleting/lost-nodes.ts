@@ -9,10 +9,9 @@ import { startFleet } from "../../fleet/fleet.ts";
 import { createNode, removeNode } from "../../clusters/nodes.ts";
 import { createPods, listPods, setPodReady } from "../../objects/pods.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Pods of nodes that are there, of living nodes whose objects are lost, and of dead ones: a third is lost. */
 const pods = { there: 12, living: 3, dead: 3 } as const;
 /** Without the dead ones, one more may go. */
@@ -22,14 +21,13 @@ const collectorLimitMs = 180 * second;
 const collectorRoundsMs = 75 * second;
 const [living, dead] = ["living", "dead"] as const;
 
-export const lostNodeCases: readonly E2eCase[] = [
-  {
-    name: "nodes: Node objects of a third of the pods are deleted: the floor holds, and pods of dead nodes go",
-    timeLimitMs: 600 * second,
-    isLong: true,
-    run: lostNodes,
-  },
-];
+export const lostNodeCases = e2eCases({
+  "nodes: Node objects of a third of the pods are deleted: the floor holds, and pods of dead nodes go": [
+    600 * second,
+    lostNodes,
+    { isLong: true },
+  ],
+});
 
 async function lostNodes(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context, { core: "system", workers: ["system"], generator: false });

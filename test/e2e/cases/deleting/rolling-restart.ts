@@ -7,7 +7,7 @@ import { createPods, listPods } from "../../objects/pods.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { followReadiness } from "../../fleet/ready-endpoints.ts";
 import { startReviewLoad } from "../../objects/review-load.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 
 const second = 1_000;
 const replicas = 3;
@@ -20,14 +20,13 @@ const throughApiServer = 4;
 const drainDelayMs = 3 * second;
 const pauseMs = 500;
 
-export const rollingRestartCases: readonly E2eCase[] = [
-  {
-    name: "rolling restart: three webhook replicas one after the other under 500 reviews/s: every review is answered",
-    timeLimitMs: 150 * second,
-    isAlone: true,
-    run: restarted,
-  },
-];
+export const rollingRestartCases = e2eCases({
+  "rolling restart: three webhook replicas one after the other under 500 reviews/s: every review is answered": [
+    150 * second,
+    restarted,
+    { isAlone: true },
+  ],
+});
 
 async function restarted(context: CaseContext): Promise<Figures> {
   const options = { workers: ["worker-1"], webhookReplicas: replicas, generator: false, podsPerCell: 60, floor: 10 };

@@ -9,11 +9,10 @@ import { type AdminClient } from "../../clusters/admin-client.ts";
 import { Fleet, startFleet } from "../../fleet/fleet.ts";
 import { createNode, removeNode } from "../../clusters/nodes.ts";
 import { createNamespace, createPods, isServing, listPods, podPath, setPodReady } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { type DeletionRequest, SystemDrill } from "../../installed/system-drill.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 export const nodeUser = "system:node:node-0";
 const account = (controller: string): string => `system:serviceaccount:kube-system:${controller}`;
 const garbageCollector = account("generic-garbage-collector");
@@ -25,13 +24,12 @@ const scheduler = "system:kube-scheduler";
 /** A pod's node must be missing for 40 s, looked at every 20 s. */
 const orphanLimitMs = 100 * second;
 
-export const systemDeletionCases: readonly E2eCase[] = [
-  {
-    name: "system: kubelet, garbage collectors, taint eviction, preemption and namespace deletion meet the floor",
-    timeLimitMs: 300 * second,
-    run: systemDeletions,
-  },
-];
+export const systemDeletionCases = e2eCases({
+  "system: kubelet, garbage collectors, taint eviction, preemption and namespace deletion meet the floor": [
+    300 * second,
+    systemDeletions,
+  ],
+});
 
 async function systemDeletions(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context, { core: "system", workers: ["system"], allInOne: true });

@@ -8,23 +8,18 @@ import { deletePods } from "../../objects/deletions.ts";
 import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { isServing, listPods } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const replicas = 8;
 /** 70 % of eight, rounded up. */
 const floor = 6;
 const protectorName = "poddisruptionbudget-guarded";
 
-export const budgetCases: readonly E2eCase[] = [
-  {
-    name: "budget: a PodDisruptionBudget guards direct deletions too, and goes with its end",
-    timeLimitMs: 240 * second,
-    run,
-  },
-];
+export const budgetCases = e2eCases({
+  "budget: a PodDisruptionBudget guards direct deletions too, and goes with its end": [240 * second, run],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const sources = "--generator-sources=poddisruptionbudgets.policy";

@@ -9,11 +9,10 @@ import { type ObjectList } from "../../clusters/admin-client.ts";
 import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { Limiter } from "../../clusters/limiter.ts";
 import { createNamespace } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, floorOf, scale } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const replicas = 4;
 const halved = 2;
 const requestsInFlight = 16;
@@ -29,13 +28,12 @@ interface Group {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-export const everydayChangeCases: readonly E2eCase[] = [
-  {
-    name: "mass: previews to 0, autoscalers, an uninstall and a namespace deletion at once are not held",
-    timeLimitMs: 300 * second,
-    run: everyday,
-  },
-];
+export const everydayChangeCases = e2eCases({
+  "mass: previews to 0, autoscalers, an uninstall and a namespace deletion at once are not held": [
+    300 * second,
+    everyday,
+  ],
+});
 
 async function everyday(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context, { core: "system", workers: ["system"] });

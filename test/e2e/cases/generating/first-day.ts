@@ -11,11 +11,10 @@ import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { kubectl, type KubectlResult } from "../../clusters/kubectl.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath, floorOf, protectorOf, waitFloor } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const startLimitMs = 120 * second;
 const replicasOf = [1, 1, 2, 2, 3, 4, 5, 6, 7, 8];
 const nodes = ["node-0", "node-1"];
@@ -25,13 +24,12 @@ const database = { name: "db", replicas: 3, floor: 2 };
 const drainLimitSeconds = 180;
 const rollLimitSeconds = 120;
 
-export const firstDayCases: readonly E2eCase[] = [
-  {
-    name: "first day: every node drained, every workload rolled, pods deleted by hand, and each refusal has a reason",
-    timeLimitMs: 900 * second,
-    run: firstDay,
-  },
-];
+export const firstDayCases = e2eCases({
+  "first day: every node drained, every workload rolled, pods deleted by hand, and each refusal has a reason": [
+    900 * second,
+    firstDay,
+  ],
+});
 
 interface Workload {
   /** As kubectl wants it. */

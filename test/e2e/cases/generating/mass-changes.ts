@@ -7,8 +7,8 @@ import { type AdminClient, type KubeObject } from "../../clusters/admin-client.t
 import { eventMessage } from "../../objects/events.ts";
 import { type Fleet } from "../../fleet/fleet.ts";
 import { Limiter } from "../../clusters/limiter.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import {
   deploymentManifest,
   deploymentsPath,
@@ -21,7 +21,6 @@ import {
   type Workloads,
 } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 const count = 60;
 const replicas = 2;
@@ -30,25 +29,22 @@ const requestsInFlight = 16;
 /** What a change that is not held may take: the delay of 2 s, and a busy machine. */
 const everydayLimitMs = 10 * second;
 
-export const massChangeCases: readonly E2eCase[] = [
-  {
-    name: "mass: 60 Deployments are scaled to 0 by one manager: held; another manager's single one goes on",
-    timeLimitMs: 10 * minute,
-    run: scaledToZero,
-  },
-  {
-    name: "mass: 60 Deployments whose owners' CRD is deleted are held, and kept with their pods",
-    timeLimitMs: 12 * minute,
-    isLong: true,
-    run: cascade,
-  },
-  {
-    name: "mass: etcd brings back last week's specs of 60 Deployments: held, and undone",
-    timeLimitMs: 12 * minute,
-    isLong: true,
-    run: oldSpecs,
-  },
-];
+export const massChangeCases = e2eCases({
+  "mass: 60 Deployments are scaled to 0 by one manager: held; another manager's single one goes on": [
+    10 * minute,
+    scaledToZero,
+  ],
+  "mass: 60 Deployments whose owners' CRD is deleted are held, and kept with their pods": [
+    12 * minute,
+    cascade,
+    { isLong: true },
+  ],
+  "mass: etcd brings back last week's specs of 60 Deployments: held, and undone": [
+    12 * minute,
+    oldSpecs,
+    { isLong: true },
+  ],
+});
 
 async function scaledToZero(context: CaseContext): Promise<Figures> {
   const { fleet, names, available } = await startWorkloads(context, { count: count + 1, replicas });

@@ -9,21 +9,19 @@ import { type DeletionAttempt, deletePods } from "../../objects/deletions.ts";
 import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { createPods } from "../../objects/pods.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const protectorName = "deployment-web";
 /** 25 % may be away, so 6 must stay. */
 const replicas = 8;
 
-export const modeCases: readonly E2eCase[] = [
-  {
-    name: "modes: a namespace in shadow reports exactly what an enforced run then refuses, and refuses nothing",
-    timeLimitMs: 240 * second,
-    run: trial,
-  },
-];
+export const modeCases = e2eCases({
+  "modes: a namespace in shadow reports exactly what an enforced run then refuses, and refuses nothing": [
+    240 * second,
+    trial,
+  ],
+});
 
 /** Refused, or reported, deletions and evictions. */
 interface Counts {
@@ -47,8 +45,7 @@ async function trial(context: CaseContext): Promise<Figures> {
       template: { metadata: { labels: webLabels }, spec: { containers: [{ name: "main", image: "none" }] } },
     },
   });
-  const workerAdmin = fleet.workers[0]?.cluster.admin;
-  assert.ok(workerAdmin !== undefined);
+  const workerAdmin = present(fleet.workers[0]?.cluster.admin);
 
   const tried = await round(fleet, workerAdmin, "tried", "shadow");
   assert.deepEqual(refused(tried), { deletions: 0, evictions: 0 });

@@ -1,34 +1,35 @@
 /** Workloads other than Deployments (docs/generator.md#sources), with the controllers that they really have. */
 import assert from "node:assert/strict";
 import { type ObjectList } from "../../clusters/admin-client.ts";
+import { accountUser, grantRules } from "../../clusters/role-accounts.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
+import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { AvailableWatch } from "../../loads/available.ts";
-import { applyDefinition } from "../../objects/crd.ts";
+import { webLabels } from "../../loads/protected-pods.ts";
+import { Siege } from "../../loads/siege.ts";
+import { applyDefinition, type Crd } from "../../objects/crd.ts";
 import { deletePods } from "../../objects/deletions.ts";
 import { eventMessage } from "../../objects/events.ts";
-import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { createPods, listPods, type Pod } from "../../objects/pods.ts";
-import { webLabels } from "../../loads/protected-pods.ts";
-import { accountUser, grantRules } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { Siege } from "../../loads/siege.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { contractCases } from "../../../source-contract/cases.ts";
+import { crdCases } from "../../../source-contract/crd-cases.ts";
+import { startRealTargets } from "../../../source-contract/real.ts";
+import { sourceSamples } from "../../../source-contract/samples.ts";
 
-const second = 1_000;
 const minute = 60 * second;
 
-export const sourceCases: readonly E2eCase[] = [
-  {
-    name: "source: a StatefulSet is updated in its order, deleted in masses and let go, above its floor",
-    timeLimitMs: 5 * minute,
-    run: statefulSet,
-  },
-  {
-    name: "source: a custom resource is guarded by the replicas of its scale, and by the last ones while it has none",
-    timeLimitMs: 3 * minute,
-    run: customResource,
-  },
-];
+export const sourceCases = e2eCases({
+  "source: a StatefulSet is updated in its order, deleted in masses and let go, above its floor": [
+    5 * minute,
+    statefulSet,
+  ],
+  "source: a custom resource is guarded by the replicas of its scale, and by the last ones while it has none": [
+    3 * minute,
+    customResource,
+  ],
+});
 
 const statefulReplicas = 6;
 /** By default a StatefulSet gives up one pod at a time. */
@@ -210,4 +211,31 @@ async function waitGone(fleet: Fleet, protector: string): Promise<void> {
   await waitFor(`${protector} is gone`, minute, async () => {
     return (await fleet.core.admin.request("GET", fleet.protectorPath(protector))).code === 404;
   });
+}
+
+/**
+ * First the one that begins without CRDs. Of what the other leaves behind, when these go, more Events would tell than a
+ * generator sends, and those that are waited for would be among the dropped ones.
+ */
+export const sourceContractCases = e2eCases({
+  "contract: CRDs of sources that are missing, come and go on a real API server": [10 * minute, crdContract],
+  "contract: every kind of source keeps it on a real API server": [10 * minute, contract],
+});
+
+const customSamples = sourceSamples.filter(({ crd }) => crd !== undefined);
+
+async function contract(context: CaseContext): Promise<Figures> {
+  const { admin } = await context.cluster("sources");
+  await Promise.all(customSamples.map(({ crd }) => applyDefinition(admin, crd as unknown as Crd)));
+  const targets = await startRealTargets(context, { samples: sourceSamples, massChanges: "allow" });
+  const failures = await targets.play(contractCases);
+  assert.deepEqual(failures, []);
+  return { kinds: sourceSamples.length, cases: contractCases.length };
+}
+
+async function crdContract(context: CaseContext): Promise<Figures> {
+  const targets = await startRealTargets(context, { samples: customSamples, massChanges: "hold" });
+  const failures = await targets.play(crdCases);
+  assert.deepEqual(failures, []);
+  return { kinds: customSamples.length, cases: crdCases.length };
 }

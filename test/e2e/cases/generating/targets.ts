@@ -9,23 +9,18 @@ import { deletePods } from "../../objects/deletions.ts";
 import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest, deploymentsPath } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const replicas = 6;
 const protectorName = "shared";
 /** 25 % of twelve may go. */
 const floor = 9;
 
-export const targetCases: readonly E2eCase[] = [
-  {
-    name: "targets: the floor of a hand-made PodProtector follows the workloads that it names",
-    timeLimitMs: 240 * second,
-    run,
-  },
-];
+export const targetCases = e2eCases({
+  "targets: the floor of a hand-made PodProtector follows the workloads that it names": [240 * second, run],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   // No workload has a PodProtector of its own.

@@ -8,24 +8,22 @@ import { startDryReviews } from "../../installed/dry-reviews.ts";
 import { installSingleCluster } from "../../installed/manifest-installation.ts";
 import { kubectlOrFail, makeTlsFiles } from "../../overlay.ts";
 import { createNamespace } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { shownBy } from "../../installed/shown-certificate.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { shownBy } from "../../installed/manifest-pods.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** The webhook reads its files every 10 s. */
 const rotationLimitMs = 30 * second;
 /** Reviews with the new certificate and the new authority alone. */
 const afterwardsMs = 2 * second;
 
-export const certificateRotationCases: readonly E2eCase[] = [
-  {
-    name: "certificate: the Secret is replaced while reviews run: none fails, and every replica shows the new one",
-    timeLimitMs: 120 * second,
-    isAlone: true,
+export const certificateRotationCases = e2eCases({
+  "certificate: the Secret is replaced while reviews run: none fails, and every replica shows the new one": [
+    120 * second,
     run,
-  },
-];
+    { isAlone: true },
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const { namespace } = context;
@@ -40,7 +38,7 @@ async function run(context: CaseContext): Promise<Figures> {
 
   const startMs = performance.now();
   const oldAuthority = readFileSync(path.join(tls, "ca.crt"));
-  makeTlsFiles(tls);
+  await makeTlsFiles(tls);
   const both = Buffer.concat([oldAuthority, readFileSync(path.join(tls, "ca.crt"))]).toString("base64");
   const patch = [0, 1].map((at) => ({ op: "add", path: `/webhooks/${at}/clientConfig/caBundle`, value: both }));
   const configuration = ["validatingwebhookconfiguration", "podseidon"];

@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
-import { resolveGoTool } from "../../../../scripts/go-tool.ts";
-import { helm } from "../../../../scripts/helm.ts";
+import { resolveGoTool } from "../../../../scripts/go/go-tool.ts";
+import { helm } from "../../../../scripts/go/helm.ts";
 import { manifestsFolder } from "../../../manifests/manifest-files.ts";
 import { type KubeObject } from "../../clusters/admin-client.ts";
 import { type Cluster } from "../../clusters/cluster.ts";
@@ -15,10 +15,9 @@ import { kubectl } from "../../clusters/kubectl.ts";
 import { difference, takeSnapshot } from "../../objects/object-snapshot.ts";
 import { OnCall } from "../../installed/on-call.ts";
 import { program } from "../../fleet/process.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const namespace = "kube-system";
 const chart = path.join(manifestsFolder, "chart");
 const configurationPath = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/podseidon";
@@ -29,14 +28,13 @@ interface Job extends KubeObject {
   readonly spec: { readonly template: { readonly spec: { readonly containers: readonly [{ args: string[] }] } } };
 }
 
-export const chartCases: readonly E2eCase[] = [
-  {
-    name: "chart: helm installs, guards in a second step, and uninstalls with nothing left behind",
-    timeLimitMs: 240 * second,
-    isLong: true,
+export const chartCases = e2eCases({
+  "chart: helm installs, guards in a second step, and uninstalls with nothing left behind": [
+    240 * second,
     run,
-  },
-];
+    { isLong: true },
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const cluster = await context.cluster("uninstalled");

@@ -8,10 +8,9 @@ import { type AdminClient, type AdminResponse, type KubeObject } from "../../clu
 import { applyCrd } from "../../objects/crd.ts";
 import { crdFile } from "../../fleet/fleet.ts";
 import { createNamespace } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const upstreamCrdFile = fileURLToPath(new URL("../../../manifests/crd/upstream-crd.yaml", import.meta.url));
 const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podprotectors.podseidon.kubewharf.io";
 /** The handler of a changed CRD follows within a second. */
@@ -30,13 +29,12 @@ interface Answer extends KubeObject {
   readonly message?: string;
 }
 
-export const crdValidationCases: readonly E2eCase[] = [
-  {
-    name: "crd: the API server accepts and refuses what it should, and upstream's CRD drops the extension fields",
-    timeLimitMs: 90 * second,
+export const crdValidationCases = e2eCases({
+  "crd: the API server accepts and refuses what it should, and upstream's CRD drops the extension fields": [
+    90 * second,
     run,
-  },
-];
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const { namespace } = context;
@@ -92,8 +90,7 @@ function plain(value: unknown): unknown {
 
 /** Resolves to the number of extension fields that upstream's CRD drops from a status with all of them. */
 async function dropped({ namespace }: CaseContext, admin: AdminClient): Promise<number> {
-  const extended = crdCases.find(({ name }) => name === "a status with all extension fields");
-  assert.ok(extended !== undefined);
+  const extended = present(crdCases.find(({ name }) => name === "a status with all extension fields"));
   const sent = leaves(plain(extended.object.status));
   const kept = async (): Promise<readonly string[]> => leaves((await send(admin, namespace, extended)).body.status);
   assert.deepEqual(await kept(), sent);
@@ -108,8 +105,7 @@ async function dropped({ namespace }: CaseContext, admin: AdminClient): Promise<
     left,
     sent.filter((field) => !extension.test(field)),
   );
-  const fromGo = crdCases.find(({ name }) => name === "the status of Go components");
-  assert.ok(fromGo !== undefined);
+  const fromGo = present(crdCases.find(({ name }) => name === "the status of Go components"));
   assert.deepEqual((await send(admin, namespace, fromGo)).body.status, plain(fromGo.object.status));
   await applyCrd(admin, crdFile);
   await waitFor("our CRD keeps all fields again", changeLimitMs, async () => (await kept()).length === sent.length);

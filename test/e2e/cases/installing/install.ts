@@ -17,11 +17,10 @@ import { createNamespace } from "../../objects/pods.ts";
 import { program } from "../../fleet/process.ts";
 import { ProtectionProof } from "../../installed/protection-proof.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { routeServices } from "../../installed/service-route.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Ends a command that hangs. */
 const commandLimitMs = 240 * second;
 const documentedFolder = "/etc/kubernetes/podseidon";
@@ -29,22 +28,18 @@ const documentedFolder = "/etc/kubernetes/podseidon";
 const ofRestart = /^changed Lease kube-system\/apiserver-/;
 const workerNames = ["worker-1", "worker-2"] as const;
 
-export const installCases: readonly E2eCase[] = [
-  {
-    name: "install: a core and two workers in five commands, which guard, and uninstall leaves nothing",
-    timeLimitMs: 540 * second,
-    isLong: true,
-    hasOwnClusters: true,
+export const installCases = e2eCases({
+  "install: a core and two workers in five commands, which guard, and uninstall leaves nothing": [
+    540 * second,
     run,
-  },
-  {
-    name: "install: one cluster in one command, which guards; a further run mends it, uninstall leaves nothing",
-    timeLimitMs: 420 * second,
-    isLong: true,
-    hasOwnClusters: true,
-    run: runSingle,
-  },
-];
+    { isLong: true, hasOwnClusters: true },
+  ],
+  "install: one cluster in one command, which guards; a further run mends it, uninstall leaves nothing": [
+    420 * second,
+    runSingle,
+    { isLong: true, hasOwnClusters: true },
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const core = await context.cluster("core");
@@ -57,8 +52,7 @@ async function run(context: CaseContext): Promise<Figures> {
   const { commands, prepared } = await install(context, person, core, workers);
   const installMs = Math.round(performance.now() - startMs);
 
-  const [worker] = workers;
-  assert.ok(worker !== undefined);
+  const worker = present(workers[0]);
   const proof = new ProtectionProof(context, { core, worker, namespace: context.namespace });
   const figures = { ...(await proof.begin()), ...(await proof.deletions()) };
   await proof.end();

@@ -17,25 +17,23 @@ import { kubectlOrFail } from "../../overlay.ts";
 import { createNamespace } from "../../objects/pods.ts";
 import { ProtectionProof } from "../../installed/protection-proof.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { shownBy } from "../../installed/shown-certificate.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { shownBy } from "../../installed/manifest-pods.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** The issuer looks once a minute, webhooks and aggregators every ten seconds. */
 const issuedLimitMs = 150 * second;
 const keptLimitMs = 60 * second;
 const page = "docs/security.md";
 const heading = "### After a leak of the webhook's key";
 
-export const issuedCertificateCases: readonly E2eCase[] = [
-  {
-    name: "certificate: issued by the program itself, and rotated under load as after a leak: no review fails",
-    timeLimitMs: 900 * second,
-    isLong: true,
+export const issuedCertificateCases = e2eCases({
+  "certificate: issued by the program itself, and rotated under load as after a leak: no review fails": [
+    900 * second,
     run,
-  },
-];
+    { isLong: true },
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const [core, worker] = [await context.cluster("core"), await context.cluster("worker-1")];

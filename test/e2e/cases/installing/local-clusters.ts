@@ -9,7 +9,7 @@ import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
-import { readDockerfile } from "../../../../scripts/image-root.ts";
+import { readDockerfile } from "../../../../scripts/image/image-root.ts";
 import { allCommandBlocks } from "../../../pages/command-blocks.ts";
 import { roleRuns } from "../../../pages/docker-runs.ts";
 import { type KubeObject } from "../../clusters/admin-client.ts";
@@ -17,10 +17,9 @@ import { type Cluster } from "../../clusters/cluster.ts";
 import { componentOf, dockerfile, startManifestPods, storedDeployments } from "../../installed/manifest-pods.ts";
 import { allButAdmission, kubectlOrFail, removeOverlay, writeKustomization } from "../../overlay.ts";
 import { freePorts } from "../../clusters/ports.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { GiveUp, waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { GiveUp, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const executable = fileURLToPath(new URL("../../../../dist/podseidon", import.meta.url));
 const page = "docs/local-clusters.md";
 const limitMs = 100 * second;
@@ -32,13 +31,12 @@ interface Configuration extends KubeObject {
   }[];
 }
 
-export const localClusterCases: readonly E2eCase[] = [
-  {
-    name: "packaging: the webhook that docs/local-clusters.md starts shows the issued certificate by its name there",
-    timeLimitMs: 150 * second,
+export const localClusterCases = e2eCases({
+  "packaging: the webhook that docs/local-clusters.md starts shows the issued certificate by its name there": [
+    150 * second,
     run,
-  },
-];
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const core = await context.cluster("core");

@@ -20,16 +20,14 @@ import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { createNamespace, createPods } from "../../objects/pods.ts";
 import { program } from "../../fleet/process.ts";
 import { ProtectionProof } from "../../installed/protection-proof.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { certificateRotationCases } from "./certificate-rotation.ts";
 import { crdValidationCases } from "./crd-validation.ts";
-import { engineCases } from "./engine.ts";
-import { foreignImageCases } from "./foreign-image.ts";
+import { engineCases, foreignImageCases } from "./engine.ts";
 import { localClusterCases } from "./local-clusters.ts";
 import { packagingCases } from "./packaging.ts";
 
-const second = 1_000;
 const watchList = "it lists where the API server cannot send the first state as part of a watch";
 /** Rights that a run may not need, and when they are needed. */
 const rarelyUsed: ReadonlyMap<string, string> = new Map([
@@ -66,17 +64,17 @@ interface UsedOverlay {
   readonly requests: AccountRequests;
 }
 
-export const manifestCases: readonly E2eCase[] = [
-  {
-    name: "manifests: the overlay single-cluster, run with its accounts and arguments, protects a Deployment",
-    timeLimitMs: 150 * second,
-    run: singleCluster,
-  },
-  {
-    name: "manifests: the overlays core and worker, run with their accounts, protect a Deployment over two clusters",
-    timeLimitMs: 150 * second,
-    run: fleet,
-  },
+export const manifestCases = [
+  ...e2eCases({
+    "manifests: the overlay single-cluster, run with its accounts and arguments, protects a Deployment": [
+      150 * second,
+      singleCluster,
+    ],
+    "manifests: the overlays core and worker, run with their accounts, protect a Deployment over two clusters": [
+      150 * second,
+      fleet,
+    ],
+  }),
   ...certificateRotationCases,
   ...crdValidationCases,
   ...packagingCases,

@@ -6,7 +6,7 @@ import { chownSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, w
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
-import { assembleImageRoot, type ImageRoot } from "../../../../scripts/image-root.ts";
+import { assembleImageRoot, type ImageRoot } from "../../../../scripts/image/image-root.ts";
 import { manifestsFolder } from "../../../manifests/manifest-files.ts";
 import { type ChrootRun, type ChrootRunOptions, runInChroot } from "../../../packaging/chroot.ts";
 import { sha256 } from "../../../packaging/sha256.ts";
@@ -25,11 +25,10 @@ import {
 import { allButAdmission, kubectlOrFail, makeTlsFiles, removeOverlay, writeKustomization } from "../../overlay.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { freePorts } from "../../clusters/ports.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { SecretVolume } from "../../installed/secret-volume.ts";
-import { GiveUp, waitFor } from "../../clusters/wait.ts";
+import { GiveUp, present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const executable = fileURLToPath(new URL("../../../../dist/podseidon", import.meta.url));
 const roles = ["generator", "aggregator", "webhook", "update-trigger"] as const;
 /** A webhook that starts after the aggregator has ended is not ready before it knows whether the cell is silent. */
@@ -37,13 +36,12 @@ const runLimitMs = 100 * second;
 const stopGraceMs = 30 * second;
 const accountFolder = "var/run/secrets/kubernetes.io/serviceaccount";
 
-export const packagingCases: readonly E2eCase[] = [
-  {
-    name: "packaging: the image's root file system and the systemd unit run every role from the executable",
-    timeLimitMs: 150 * second,
+export const packagingCases = e2eCases({
+  "packaging: the image's root file system and the systemd unit run every role from the executable": [
+    150 * second,
     run,
-  },
-];
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const core = await context.cluster("core");
@@ -62,7 +60,7 @@ async function run(context: CaseContext): Promise<Figures> {
 export async function installAllRoles(context: CaseContext, core: Cluster): Promise<string> {
   assert.ok(existsSync(executable), 'dist/podseidon does not exist: run "make build"');
   const folder = path.join(context.directory, "all-roles");
-  makeTlsFiles(path.join(folder, "tls"));
+  await makeTlsFiles(path.join(folder, "tls"));
   writeKustomization(folder, {
     bases: ["overlays/single-cluster", "base/update-trigger"],
     resources: ["tls/secret.yaml"],
@@ -130,8 +128,7 @@ async function runDeployment(
   const { volumes = [], serviceAccountName } = deployment.spec.template.spec;
   const container = containerOf(deployment);
   for (const { name, mountPath } of container.volumeMounts ?? []) {
-    const secret = volumes.find((volume) => volume.name === name)?.secret;
-    assert.ok(secret !== undefined);
+    const secret = present(volumes.find((volume) => volume.name === name)?.secret);
     const volume = new SecretVolume({
       cluster: core,
       namespace: systemNamespace,

@@ -12,23 +12,21 @@ import { storedDeployments } from "../../installed/manifest-pods.ts";
 import { difference, type Snapshot, takeSnapshot } from "../../objects/object-snapshot.ts";
 import { OnCall } from "../../installed/on-call.ts";
 import { createNamespace, listPods } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import { deploymentManifest } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const workloads = ["web", "api", "search"] as const;
 /** `kubectl delete -k` waits for ever; it has asked for everything after a second or two. */
 const deletionMs = 15 * second;
 const definitionPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podprotectors.podseidon.kubewharf.io";
 
-export const uninstallCases: readonly E2eCase[] = [
-  {
-    name: "uninstall: nothing is left and nothing else has changed, also after kubectl delete -k was tried first",
-    timeLimitMs: 240 * second,
+export const uninstallCases = e2eCases({
+  "uninstall: nothing is left and nothing else has changed, also after kubectl delete -k was tried first": [
+    240 * second,
     run,
-  },
-];
+  ],
+});
 
 interface Stage {
   readonly context: CaseContext;

@@ -8,19 +8,17 @@ import { applyCrd } from "../../objects/crd.ts";
 import { deletionFigures } from "../../objects/deletions.ts";
 import { crdFile, type Fleet } from "../../fleet/fleet.ts";
 import { deleteEverywhere, startProtectedPods } from "../../loads/protected-pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const upstreamCrd = fileURLToPath(new URL("../../../manifests/crd/upstream-crd.yaml", import.meta.url));
 
-export const upstreamCrdCases: readonly E2eCase[] = [
-  {
-    name: "upstream's CRD: extension fields are dropped, the roles say so, and exactly 50 of 2 x 30 pods are left",
-    timeLimitMs: 150 * second,
-    run: pruned,
-  },
-];
+export const upstreamCrdCases = e2eCases({
+  "upstream's CRD: extension fields are dropped, the roles say so, and exactly 50 of 2 x 30 pods are left": [
+    150 * second,
+    pruned,
+  ],
+});
 
 async function pruned(context: CaseContext): Promise<Figures> {
   const podsPerCell = 30;

@@ -19,11 +19,10 @@ import { componentOf } from "../../installed/manifest-pods.ts";
 import { type FaultStage, type PlantedFault, plantedFaults } from "../../installed/planted-faults.ts";
 import { createNamespace, createPods } from "../../objects/pods.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { startStranger } from "../../installed/stranger-webhook.ts";
-import { GiveUp, waitFor } from "../../clusters/wait.ts";
+import { GiveUp, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** Pods have to be Ready, and an aggregator counts and beats. */
 const soundLimitMs = 60 * second;
 /** API servers learn of a configuration through a watch, usually within a second. */
@@ -37,14 +36,13 @@ const definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podp
 /** Has the rights of manifests/base/check alone. */
 const onCall = "on-call";
 
-export const checkCases: readonly E2eCase[] = [
-  {
-    name: "check: nothing is said of a sound installation, each planted fault is found, and a lost CRD is restored",
-    timeLimitMs: 300 * second,
-    hasOwnClusters: true,
+export const checkCases = e2eCases({
+  "check: nothing is said of a sound installation, each planted fault is found, and a lost CRD is restored": [
+    300 * second,
     run,
-  },
-];
+    { hasOwnClusters: true },
+  ],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const [core, worker, bare] = [

@@ -6,8 +6,8 @@ import { deletePods } from "../../objects/deletions.ts";
 import { OnCall } from "../../installed/on-call.ts";
 import { kubectlOrFail } from "../../overlay.ts";
 import { listPods, setPodReady } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 import {
   deploymentsPath,
   floorOf,
@@ -18,17 +18,15 @@ import {
   type Workloads,
 } from "../../loads/workloads.ts";
 
-const second = 1_000;
 const replicas = 3;
 const cell = "core";
 
-export const commandCases: readonly E2eCase[] = [
-  {
-    name: "commands: status and explain agree with the webhook, cells are kept, and a held deletion is undone",
-    timeLimitMs: 480 * second,
+export const commandCases = e2eCases({
+  "commands: status and explain agree with the webhook, cells are kept, and a held deletion is undone": [
+    480 * second,
     run,
-  },
-];
+  ],
+});
 
 interface Stage extends Workloads {
   readonly context: CaseContext;

@@ -6,19 +6,15 @@ import { EventReader } from "../../../unit/commands/dashboard/http/reader.ts";
 import { deletePods } from "../../objects/deletions.ts";
 import { OnCall } from "../../installed/on-call.ts";
 import { listPods, setPodReady } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { protectorOf, startWorkloads } from "../../loads/workloads.ts";
 
 const second = 1_000;
 const replicas = 3;
 
-export const dashboardCases: readonly E2eCase[] = [
-  {
-    name: "dashboard: a person who may only look sees counts, a refusal and the explanation of a pod",
-    timeLimitMs: 240 * second,
-    run,
-  },
-];
+export const dashboardCases = e2eCases({
+  "dashboard: a person who may only look sees counts, a refusal and the explanation of a pod": [240 * second, run],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const { fleet } = await startWorkloads(context, { count: 1, replicas });

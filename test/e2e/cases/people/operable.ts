@@ -14,28 +14,25 @@ import { kubectlOrFail } from "../../overlay.ts";
 import { createPods, listPods, type Pod, podPath } from "../../objects/pods.ts";
 import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { SystemDrill } from "../../installed/system-drill.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** API servers learn of a changed configuration through a watch, usually within a second. */
 const inForceLimitMs = 30 * second;
 /** What an API server answers when it cannot reach a webhook that must be asked. */
 const unreachable = 500;
 
-export const operableCases: readonly E2eCase[] = [
-  {
-    name: "operable: no webhook runs: only live pods wait for it, and each of the documented ways out lets them go",
-    timeLimitMs: 180 * second,
-    run: brokenGlass,
-  },
-  {
-    name: "operable: a full cluster whose nodes were drained and whose API server restarts brings its webhook back",
-    timeLimitMs: 240 * second,
-    run: bootstrap,
-  },
-];
+export const operableCases = e2eCases({
+  "operable: no webhook runs: only live pods wait for it, and each of the documented ways out lets them go": [
+    180 * second,
+    brokenGlass,
+  ],
+  "operable: a full cluster whose nodes were drained and whose API server restarts brings its webhook back": [
+    240 * second,
+    bootstrap,
+  ],
+});
 
 async function brokenGlass(context: CaseContext): Promise<Figures> {
   const { fleet } = await startProtectedPods(context, { podsPerCell: 6, floor: 2, webhookReplicas: 1 });
@@ -60,8 +57,7 @@ async function brokenGlass(context: CaseContext): Promise<Figures> {
   };
 
   await createPodsThatWaitForNobody(first.cluster.admin, namespace);
-  const [webhook] = fleet.webhooks;
-  assert.ok(webhook !== undefined);
+  const webhook = present(fleet.webhooks[0]);
   await webhook.kill();
   for (const cell of [first, second]) assert.equal(await remove(cell, "web-0"), unreachable);
   for (const name of ["finished-0", "of-daemon-set", "terminating-0"])
@@ -164,8 +160,7 @@ async function bootstrap(context: CaseContext): Promise<Figures> {
     return live?.metadata.name ?? assert.fail("no pod of web is left");
   };
 
-  const [process] = fleet.webhooks;
-  assert.ok(process !== undefined);
+  const process = present(fleet.webhooks[0]);
   await process.kill();
   assert.equal(await codeOf(admin, namespace, await somePod(), { how: "evict" }), unreachable, "people wait for it");
   await cluster.restartApiServer();

@@ -12,19 +12,15 @@ import { fileURLToPath } from "node:url";
 import { startPlayground } from "../../../../scripts/playground/playground.ts";
 import { createSystemClock } from "../../../../src/util/system-clock.ts";
 import { allCommandBlocks, type CommandBlock } from "../../../pages/command-blocks.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 
 const second = 1_000;
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const executable = fileURLToPath(new URL("../../../../dist/podseidon", import.meta.url));
 
-export const pageCases: readonly E2eCase[] = [
-  {
-    name: "pages: every block of commands that is marked as run works on a guarded fleet",
-    timeLimitMs: 240 * second,
-    run: pages,
-  },
-];
+export const pageCases = e2eCases({
+  "pages: every block of commands that is marked as run works on a guarded fleet": [240 * second, pages],
+});
 
 /** What the pages leave to their readers, as they write it. */
 const placeholders: Readonly<Record<string, string>> = {

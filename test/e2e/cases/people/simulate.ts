@@ -12,10 +12,9 @@ import { kubectl, type KubectlResult } from "../../clusters/kubectl.ts";
 import { type Kubelet, startKubelet } from "../../objects/kubelet.ts";
 import { listPods } from "../../objects/pods.ts";
 import { program } from "../../fleet/process.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 const [drained, other] = ["node-0", "node-1"] as const;
 const selector = "--pod-selector=drained";
 
@@ -37,13 +36,9 @@ const workloads: ReadonlyMap<string, Workload> = new Map([
 /** Three rounds of evictions, five or ten seconds apart, and some time in which nothing more goes. */
 const drainLimitSeconds = 45;
 
-export const simulateCases: readonly E2eCase[] = [
-  {
-    name: "simulate: kubectl drain does what podseidon simulate drain has said before",
-    timeLimitMs: 300 * second,
-    run: simulateAndDrain,
-  },
-];
+export const simulateCases = e2eCases({
+  "simulate: kubectl drain does what podseidon simulate drain has said before": [300 * second, simulateAndDrain],
+});
 
 async function simulateAndDrain(context: CaseContext): Promise<Figures> {
   // Held reviews would be admitted within a second, when the counts show that earlier pods have gone.

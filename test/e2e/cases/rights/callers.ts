@@ -16,10 +16,9 @@ import { installFleet, type ManifestInstallation } from "../../installed/manifes
 import { kubectlOrFail } from "../../overlay.ts";
 import { systemNamespace } from "../../clusters/role-accounts.ts";
 import { createNamespace, createPods } from "../../objects/pods.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** The webhook reads its files every 10 s, and the API server learns of a configuration within a second or so. */
 const changeLimitMs = 30 * second;
 /**
@@ -30,15 +29,10 @@ const isCutByApiServer = /use of closed network connection/;
 const isUnknown =
   /failed calling webhook "podseidon\.kubewharf\.io": .*a client certificate of an accepted CA is required/;
 
-export const callerCases: readonly E2eCase[] = [
-  {
-    name:
-      "callers: an API server speaks for its own cell alone; its certificate is replaced while reviews run, and " +
-      "withdrawn",
-    timeLimitMs: 180 * second,
-    run,
-  },
-];
+export const callerCases = e2eCases({
+  "callers: an API server speaks for its own cell alone; its certificate is replaced while reviews run, and withdrawn":
+    [180 * second, run],
+});
 
 async function run(context: CaseContext): Promise<Figures> {
   const [core, worker] = [await context.cluster("core"), await context.cluster("worker-1")];
@@ -155,8 +149,7 @@ async function toldOfEnd({ core, webhooks }: ManifestInstallation): Promise<void
     const end = (use: string) => metrics.value("certificate_expiry_timestamp_seconds", { use }) ?? 0;
     assert.ok(end("webhook client authorities") < end("webhook https"), pod.process.name);
   }
-  const uid = webhooks[0]?.deployment.metadata.uid;
-  assert.ok(uid !== undefined);
+  const uid = present(webhooks[0]?.deployment.metadata.uid);
   await waitFor("the Deployment has an Event", changeLimitMs, async () => {
     const all = await core.admin.get<ObjectList<Event>>(`/api/v1/namespaces/${systemNamespace}/events`);
     return all.items.some(({ reason, involvedObject }) => {

@@ -9,32 +9,25 @@ import { leaseWrites, podWrites, workloadWrites } from "../../rights/other-write
 import { protectorWrites, statusWrites } from "../../rights/protector-writes.ts";
 import { cellWith, setStage } from "../../rights/rights-stage.ts";
 import { installRights, systemNamespace } from "../../clusters/role-accounts.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
+import { second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** For all policies together to be in force. Usually they are within two seconds. */
 const inForceLimitMs = 10 * second;
 /** API servers remember for ten seconds that a token was good. */
 const lockedOutLimitMs = 60 * second;
 
-export const rightsCases: readonly E2eCase[] = [
-  {
-    name: "rights: each write that a role must not make is refused with its own token, and each that it makes is not",
-    timeLimitMs: 120 * second,
-    run: refusedWrites,
-  },
-  {
-    name: "rights: the policies decide about a status of 100 cells with 40 admissions each",
-    timeLimitMs: 120 * second,
-    run: largeStatus,
-  },
-  {
-    name: "rights: a worker whose account is deleted in the core is locked out, and the others are not",
-    timeLimitMs: 120 * second,
-    run: revoked,
-  },
-];
+export const rightsCases = e2eCases({
+  "rights: each write that a role must not make is refused with its own token, and each that it makes is not": [
+    120 * second,
+    refusedWrites,
+  ],
+  "rights: the policies decide about a status of 100 cells with 40 admissions each": [120 * second, largeStatus],
+  "rights: a worker whose account is deleted in the core is locked out, and the others are not": [
+    120 * second,
+    revoked,
+  ],
+});
 
 interface Status {
   readonly reason?: string;

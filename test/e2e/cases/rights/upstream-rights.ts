@@ -8,26 +8,23 @@ import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { createNamespace } from "../../objects/pods.ts";
 import { type PodseidonProcess } from "../../fleet/process.ts";
 import { ProtectionProof } from "../../installed/protection-proof.ts";
-import { type CaseContext, type E2eCase, type Figures } from "../../runner/runner.ts";
+import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { createUpstreamAccounts, type UpstreamPlace } from "../../rights/upstream-rights.ts";
-import { waitFor } from "../../clusters/wait.ts";
+import { present, second, waitFor } from "../../clusters/wait.ts";
 
-const second = 1_000;
 /** The least, so that what is refused is tried again many times in the case. */
 const silentAfterMs = 10 * second;
 
-export const upstreamRightsCases: readonly E2eCase[] = [
-  {
-    name: "upstream's RBAC: one release in one cluster protects a Deployment and says once what it may not do",
-    timeLimitMs: 180 * second,
-    run: (context) => protects(context, "core"),
-  },
-  {
-    name: "upstream's RBAC: a core and a worker protect a Deployment and say once what they may not do",
-    timeLimitMs: 180 * second,
-    run: (context) => protects(context, "worker-1"),
-  },
-];
+export const upstreamRightsCases = e2eCases({
+  "upstream's RBAC: one release in one cluster protects a Deployment and says once what it may not do": [
+    180 * second,
+    (context) => protects(context, "core"),
+  ],
+  "upstream's RBAC: a core and a worker protect a Deployment and say once what they may not do": [
+    180 * second,
+    (context) => protects(context, "worker-1"),
+  ],
+});
 
 async function protects(context: CaseContext, workerName: string): Promise<Figures> {
   const core = await context.cluster("core");
@@ -65,10 +62,10 @@ async function protects(context: CaseContext, workerName: string): Promise<Figur
 
 /** Resolves to the number of different lines. */
 async function saysWhatIsMissing(context: CaseContext, fleet: Fleet): Promise<number> {
-  const [webhook] = fleet.webhooks;
-  const [aggregator] = fleet.aggregators;
+  const webhook = present(fleet.webhooks[0]);
+  const aggregator = present(fleet.aggregators[0]);
   const { generator } = fleet;
-  assert.ok(webhook !== undefined && aggregator !== undefined && generator !== undefined);
+  assert.ok(generator !== undefined);
   await waitFor("the webhook has asked several times for what it may not see", 30 * second, async () => {
     const metrics = await webhook.metrics();
     return (metrics.value("cell_lease_list_total", { result: "forbidden" }) ?? 0) >= 3;

@@ -1,6 +1,6 @@
 /** The modes of namespaces, by docs/generator.md#modes. Shares nothing with the product. */
 import { type KubeObject } from "../../../double/engine/object.ts";
-import { shadowModeOf } from "../shadows.ts";
+import { shadowModeOf } from "../reviews/shadows.ts";
 
 const label = "podseidon.kubewharf.io/mode";
 const modes = ["enforced", "shadow", "off"] as const;

@@ -9,7 +9,7 @@ import { type Change } from "../../../double/engine/store.ts";
 import { type Kernel } from "../../kernel/kernel.ts";
 import { type Meddled, Meddling } from "./meddling.ts";
 import { FollowedChecker } from "./followed-checker.ts";
-import { shadowModeOf } from "../shadows.ts";
+import { shadowModeOf } from "../reviews/shadows.ts";
 import { Modes, namespaceOf } from "./modes.ts";
 import { isNameOfGenerated, kindOf, ofBudgets, ofDatabases, protectorKeyOf } from "./kinds.ts";
 import { calmLagMs, lagMs, Readings } from "./readings.ts";
@@ -32,7 +32,7 @@ export interface SourceCheckerOptions {
   readonly calmSinceMs: () => number | undefined;
   /** The PodProtector as it is. */
   readonly find: (namespace: string, name: string) => KubeObject | undefined;
-  /** The causes whose changes the generator says that it holds, until a person approves (actors/approvers.ts). */
+  /** Causes whose changes the generator says that it holds, until a person approves (actors/people/approvers.ts). */
   readonly latched: () => readonly string[];
 }
 

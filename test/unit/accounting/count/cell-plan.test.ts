@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { CellMemory } from "../../../../src/accounting/count/cell-memory.ts";
+import { type Bucket, type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import {
   type CellPlan,
   type CellPlanInput,
@@ -10,7 +9,7 @@ import {
 } from "../../../../src/accounting/count/cell-plan.ts";
 import { countPods } from "../../../../src/accounting/count/pod-counts.ts";
 import { type Settlement } from "../../../../src/accounting/settle/settlement.ts";
-import { at, cell, counts, marks, pod, single, timeText, version } from "../samples.ts";
+import { at, cell, counts, pod, SampleMemory, single, timeText, version } from "../samples.ts";
 import { at as ms } from "../../../support/moment.ts";
 import { longAgo } from "../../../../src/util/clock.ts";
 
@@ -29,21 +28,25 @@ const censusOf = (uids: readonly string[], readySince = -3600, minReadySeconds =
     at(50),
   );
 
-function plan(changes: Partial<CellPlanInput>): CellPlan {
+/** `cell`: what is recorded. */
+function plan(changes: Partial<CellPlanInput> & { cell?: CellStatus | undefined; memory?: SampleMemory }): CellPlan {
+  const {
+    cell: shown = "cell" in changes ? undefined : cell(counts(3)),
+    memory = new SampleMemory(),
+    ...rest
+  } = changes;
+  memory.shown = shown;
   return planCell({
     cellID: "a",
-    cell: cell(counts(3)),
+    memory,
     census: censusOf(["x", "y", "z"]),
-    countedSpec: "spec",
-    minReadySeconds: 30,
     snapshot: { version: version(100), barrierSentAtMs: longAgo },
     lastEventTime: at(40),
     settlement: nothingSettled(),
-    memory: new CellMemory(marks),
     settleWindowMs: 75_000,
     nowMs: ms(1000),
     now: at(50),
-    ...changes,
+    ...rest,
   });
 }
 const seen = (snapshotVersion: number, barrierSentAtMs = -Infinity): CellPlanInput["snapshot"] => ({
@@ -119,7 +122,7 @@ describe("first counts", () => {
   };
   for (const [name, state] of Object.entries(states)) {
     test(`first counts ${name} need a barrier sent after that was seen`, () => {
-      const memory = new CellMemory(marks);
+      const memory = new SampleMemory();
       const at1000 = { cell: state, memory, snapshot: seen(100, 1000) };
       assert.deepEqual(plan(at1000), { kind: "barrier", fromMs: ms(1000) });
       assert.deepEqual(plan({ ...at1000, nowMs: ms(2000) }), { kind: "barrier", fromMs: ms(1000) });
@@ -128,7 +131,7 @@ describe("first counts", () => {
   }
 
   test("first counts need a new barrier when another aggregator wrote meanwhile and its version was dropped", () => {
-    const memory = new CellMemory(marks);
+    const memory = new SampleMemory();
     assert.equal(plan({ cell: undefined, memory }).kind, "barrier");
     const byOther = cell({ totalReplicas: 2, availableReplicas: 2, lastEventTime: timeText(45) });
     assert.deepEqual(plan({ cell: byOther, memory, nowMs: ms(5000), snapshot: seen(100, 4000) }), {
@@ -138,7 +141,7 @@ describe("first counts", () => {
   });
 
   test("first counts of another spec are not written from a snapshot older than the recorded one", () => {
-    const memory = new CellMemory(marks);
+    const memory = new SampleMemory();
     const former = cell(counts(3, { countedSpec: "former", resourceVersion: version(200) }));
     plan({ cell: former, memory });
     assert.deepEqual(plan({ cell: former, memory, nowMs: ms(2000), snapshot: seen(199, 1500) }), { kind: "behind" });
@@ -149,7 +152,7 @@ describe("first counts", () => {
   });
 
   test("first counts are written when the last bucket is dropped, even without pods", () => {
-    const memory = new CellMemory(marks);
+    const memory = new SampleMemory();
     const input = { cell: cell(undefined, [single("q", 5)]), census: censusOf([]), settlement: oneSettled, memory };
     assert.deepEqual(plan(input), { kind: "barrier", fromMs: ms(1000) });
     const result = plan({ ...input, snapshot: seen(100, 1001) });
@@ -160,8 +163,7 @@ describe("first counts", () => {
 describe("a Go component that strips extensions", () => {
   const { resourceVersion: _a, countedAt: _b, countedSpec: _c, initializedReplicas: _d, ...byGo } = counts(3);
   test("extensions that a Go component dropped cause no write by the aggregator that remembers them", () => {
-    const memory = new CellMemory(marks);
-    memory.wrote(counts(3));
+    const memory = new SampleMemory().counted(counts(3));
     assert.equal(plan({ cell: cell(byGo), memory }).kind, "unchanged");
     assert.equal(plan({ cell: cell(byGo), memory, settlement: oneSettled }).kind, "write");
     assert.equal(plan({ cell: cell(byGo), memory, snapshot: seen(99), settlement: oneSettled }).kind, "behind");
@@ -169,9 +171,7 @@ describe("a Go component that strips extensions", () => {
 });
 
 test("after a restore of the core, counts wait for a window and a barrier, and are written even when equal", () => {
-  const memory = new CellMemory(marks);
-  memory.wrote(counts(3));
-  memory.restored(ms(1000));
+  const memory = new SampleMemory().counted(counts(3)).restored(1000);
   for (const [nowMs, barrierSentAtMs] of [
     [2000, 1500],
     [75_999, 75_998],
@@ -186,9 +186,8 @@ test("after a restore of the core, counts wait for a window and a barrier, and a
 });
 
 test("after a reset of the worker's history, lower versions are written after a barrier", () => {
-  const memory = new CellMemory(marks);
-  memory.wrote(counts(3));
-  memory.workerReset(counts(3));
+  const memory = new SampleMemory(cell(counts(3))).counted(counts(3));
+  memory.workerReset(ms(1000));
   assert.equal(plan({ memory, snapshot: seen(5) }).kind, "barrier");
   const result = plan({ memory, nowMs: ms(3000), snapshot: seen(5, 2000) });
   assert.equal(result.kind === "write" && result.cell.aggregation.resourceVersion, "5");
@@ -212,17 +211,16 @@ describe("the mark of a recount", () => {
   });
 
   test("the write after a restore of the core sets the mark of a recount", () => {
-    const memory = new CellMemory(marks);
-    memory.restored(ms(0));
+    const memory = new SampleMemory().restored(0);
     const result = plan({ memory, cell: cell(counts(3, marked)), snapshot: seen(100, 75_000), nowMs: ms(76_000) });
     assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
   });
 
   test("the write after a reset of the worker's history sets the mark of a recount", () => {
-    const memory = new CellMemory(marks);
-    const recorded = counts(3, { resourceVersion: version(900) });
-    memory.workerReset(recorded);
-    const input = { memory, cell: cell(recorded), nowMs: ms(1000) };
+    const recorded = cell(counts(3, { resourceVersion: version(900) }));
+    const memory = new SampleMemory(recorded);
+    memory.workerReset(ms(1000));
+    const input = { memory, cell: recorded, nowMs: ms(1000) };
     assert.equal(plan({ ...input, snapshot: seen(100) }).kind, "barrier");
     const result = plan({ ...input, snapshot: seen(100, 1001), nowMs: ms(2000) });
     assert.equal(aggregationOf(result)?.recountedAt, timeText(50));
@@ -230,7 +228,7 @@ describe("the mark of a recount", () => {
 });
 
 test("first counts of a PodProtector that was made again wait a settle window, and then for a barrier", () => {
-  const memory = new CellMemory(marks);
+  const memory = new SampleMemory();
   memory.remade(ms(1000));
   const first = (nowMs: number, barrierSentAtMs: number) =>
     plan({ cell: undefined, memory, nowMs: ms(nowMs), snapshot: seen(500, barrierSentAtMs) });

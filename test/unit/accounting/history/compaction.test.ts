@@ -33,10 +33,8 @@ test("beyond it the oldest are packed into one: sum, whole time span, highest ve
     digestsOf(pack).toSorted(),
     Array.from({ length: 9 }, (_, index) => digestOfUID(`p${index}`)).toSorted(),
   );
-  assert.deepEqual(
-    rest.map(({ podUID }) => podUID),
-    ["p10", "p9"],
-  );
+  const uids = rest.map(({ podUID }) => podUID);
+  assert.deepEqual(uids, ["p10", "p9"]);
 });
 
 test("a packed bucket takes in more, and several become one", () => {

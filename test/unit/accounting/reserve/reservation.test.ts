@@ -37,10 +37,8 @@ const lag = (maxConcurrentLag: number): Partial<ReservationContext> => ({
 test("deletions are admitted down to exactly minAvailable, the first of a batch", () => {
   const result = run({ minAvailable: 1, wishes: ["x", "y", "z"].map((uid) => disruption(uid)) });
   assert.deepEqual(kinds(result), ["admitted", "admitted", "unconfirmed"]);
-  assert.deepEqual(
-    bucketsOf(result).map(({ podUID }) => podUID),
-    ["x", "y"],
-  );
+  const uids = bucketsOf(result).map(({ podUID }) => podUID);
+  assert.deepEqual(uids, ["x", "y"]);
   assert.equal(result.status?.summary.estimatedAvailableReplicas, 1);
 });
 
@@ -118,10 +116,8 @@ test("a repeated review of a packed pod leaves it single in this write, however 
   );
   // The next write may pack it: the aggregator has seen it single in between.
   const next = bucketsOf(run({ cells: [cell(counts(50), buckets)], wishes: [disruption("d")], context: { config } }));
-  assert.deepEqual(
-    next.map(({ counter }) => counter),
-    [6],
-  );
+  const counters = next.map(({ counter }) => counter);
+  assert.deepEqual(counters, [6]);
 });
 
 test("maxConcurrentLag is used up within a batch", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GateProbe } from "../../../../src/aggregator/audits/gate-probe.ts";
+import { GateProbe, GateState } from "../../../../src/aggregator/audits/gate-probe.ts";
+import { type Finding } from "../../../../src/aggregator/audits/gate-question.ts";
 import { gateWarning } from "../../../../src/api/gate-warning.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -91,10 +92,8 @@ test("a lost webhook configuration is told within two minutes, once, and so is i
     await clock.advance(11_000);
     assert.deepEqual(events, ["Warning GateMissing", "Normal GateIsBack"], "whoever mends it need not wait");
     assert.equal(probe.named(), null);
-    assert.deepEqual(
-      logger.lines.map(({ level }) => level),
-      ["error", "info"],
-    );
+    const levels = logger.lines.map(({ level }) => level);
+    assert.deepEqual(levels, ["error", "info"]);
   }));
 
 test("a webhook that was called for another cell is told with that cell", () =>
@@ -157,10 +156,8 @@ test("a dummy pod that is not there is made, and asked about at once", () => {
   return bench(answer, async ({ clock, worker, state }) => {
     await clock.advance(10_000);
     assert.equal(state(), "ok");
-    assert.deepEqual(
-      worker.requests.map(({ method }) => method),
-      ["DELETE", "POST", "DELETE"],
-    );
+    const methods = worker.requests.map(({ method }) => method);
+    assert.deepEqual(methods, ["DELETE", "POST", "DELETE"]);
   });
 });
 
@@ -175,4 +172,58 @@ test("a dummy pod that cannot be made, or vanishes at once, leaves the gate unkn
         assert.equal(state(), "unknown");
       },
     );
+});
+
+const good: Finding = { kind: "ok" };
+const lost: Finding = { kind: "missing" };
+const unreachable: Finding = { kind: "unreachable", why: "no" };
+const unknown: Finding = { kind: "unknown", why: "no", isForbidden: false };
+const other = (cell: string): Finding => ({ kind: "other-cell", cell });
+
+/** What each finding changes: "+kind", "-kind", or "." for nothing. */
+function changes(...findings: readonly Finding[]): string {
+  const state = new GateState();
+  const each = findings.map((finding) => {
+    const change = state.found(finding);
+    return change === undefined ? "." : `${change.kind === "began" ? "+" : "-"}${change.fault.kind}`;
+  });
+  return each.join(" ");
+}
+
+test("a fault of the gate begins when two probes in a row have found it, and ends with the first good one", () => {
+  assert.equal(changes(good, lost, lost, lost, good, good), ". . +missing . -missing .");
+});
+
+test("one bad probe between good ones is no fault of the gate", () => {
+  assert.equal(changes(lost, good, lost, good, other("b"), good), ". . . . . .");
+});
+
+test("probes that find different faults do not confirm each other", () => {
+  assert.equal(changes(lost, other("b"), other("c"), other("c")), ". . . +other-cell");
+});
+
+test("a fault that another one follows goes over into it", () => {
+  assert.equal(changes(lost, lost, unreachable, unreachable, good), ". +missing . +unreachable -unreachable");
+});
+
+test("a fault of the gate goes on when another was found only once", () => {
+  assert.equal(changes(lost, lost, unreachable, lost, unreachable, unreachable), ". +missing . . . +unreachable");
+});
+
+test("a probe that finds nothing out neither begins nor ends a fault of the gate", () => {
+  assert.equal(changes(unknown, unknown, lost, unknown, lost, unknown, good), ". . . . +missing . -missing");
+});
+
+test("nothing is known of the gate before a good probe or a fault, and after a reset", () => {
+  const state = new GateState();
+  state.found(unknown);
+  assert.equal(state.isKnown, false);
+  state.found(lost);
+  assert.deepEqual([state.isKnown, state.isSuspicious], [false, true]);
+  state.found(lost);
+  assert.deepEqual([state.isKnown, state.isSuspicious, state.fault?.kind], [true, false, "missing"]);
+  state.reset();
+  assert.deepEqual([state.isKnown, state.isSuspicious, state.fault], [false, false, undefined]);
+  state.found(good);
+  assert.equal(state.isKnown, true);
 });

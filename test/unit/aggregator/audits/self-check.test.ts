@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { type ObjectKey, objectKey } from "../../../../src/api/object-key.ts";
 import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
-import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { MatchTable } from "../../../../src/aggregator/counting/match-table.ts";
 import { SelfCheck } from "../../../../src/aggregator/audits/self-check.ts";
 import { type StoredProtector } from "../../../../src/kube/resources.ts";
+import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../../kube/counting-metrics.ts";
 import { createAggregatorMetrics } from "../../../../src/aggregator/metrics.ts";
+import { selecting } from "../protectors.ts";
 import { withRig } from "../rig.ts";
 
 const key = objectKey("default", "web");
@@ -18,15 +19,6 @@ const minutes = (count: number): number => count * 75_000;
 function pod(name: string, app = "web"): PodRecord {
   const metadata = { name, namespace: "default", uid: `uid-${name}`, resourceVersion: "5", labels: { app } };
   return readPodRecord({ metadata })!;
-}
-
-function protectorOf(selector: PodProtector["spec"]["selector"]): PodProtector {
-  return {
-    apiVersion: "podseidon.kubewharf.io/v1alpha1",
-    kind: "PodProtector",
-    metadata: { name: "web", namespace: "default", uid: "u", resourceVersion: "1" },
-    spec: { minAvailable: 1, minReadySeconds: 0, selector },
-  };
 }
 
 /** A check over these pods, of which the table was told what `tell` does. */
@@ -38,20 +30,14 @@ async function check(
   const clock = createVirtualClock();
   const metrics = createCountingMetrics();
   const pods = new Map(stored.map((one) => [one.key, one]));
-  const protector = protectorOf({ matchLabels: { app: "web" } });
+  const protector = selecting({ matchLabels: { app: "web" } });
   const table = new MatchTable();
   table.trackProtector(key, protector);
   tell(table);
   const repaired: ObjectKey[] = [];
   const errors: string[] = [];
-  const logger = {
-    error: (message: string, fields?: object) => void errors.push(`${message} ${JSON.stringify(fields)}`),
-    warn() {},
-    info() {},
-    verbose() {},
-    isVerbose: () => false,
-    with: () => logger,
-  };
+  const error = (message: string, fields?: object) => void errors.push(`${message} ${JSON.stringify(fields)}`);
+  const logger = { ...silentLogger, error };
   const check = new SelfCheck({
     table: checkedTable?.(table) ?? table,
     pods: { get: (podKey) => pods.get(podKey), values: () => pods.values(), hasSynced: () => true },
@@ -108,14 +94,12 @@ test("a leader whose table has missed a pod writes the right count within two mi
     const running = await rig.start();
     const end = new AbortController();
     const checking = running.aggregator.selfCheck.run(end.signal);
-    await rig.clock.advance(20_000);
-    assert.equal(rig.available("web"), 1);
+    await rig.after(20_000, { available: 1 });
     const deaf = mock.method(MatchTable.prototype, "podChanged", () => []);
     await rig.pod("b");
     await rig.clock.advance(0);
     deaf.mock.restore();
-    await rig.clock.advance(10_000);
-    assert.equal(rig.available("web"), 1, "the pod was missed");
+    await rig.after(10_000, { available: 1 }, "the pod was missed");
     await rig.clock.advance(minutes(1));
     assert.equal(rig.available("web"), 2);
     assert.equal(running.metrics.value("aggregator_self_check_total", { result: "repaired" }), 1);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CellWriter } from "../../../../src/aggregator/counting/cell-writer.ts";
 import { createAggregatorMetrics } from "../../../../src/aggregator/metrics.ts";
-import { ProtectorState } from "../../../../src/aggregator/counting/protector-state.ts";
+import { ProtectorMemory } from "../../../../src/accounting/count/protector-memory.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { createCountingMetrics } from "../../kube/counting-metrics.ts";
 import { createScriptedKubeClient } from "../../kube/scripted-kube-client.ts";
@@ -30,7 +30,7 @@ function bench(answer: (request: KubeRequest) => unknown) {
   const tookMs: number[] = [];
   const pace = { took: (ms: number) => void tookMs.push(ms) };
   const writer = new CellWriter({ core, budget, pace, clock, logger, metrics: createAggregatorMetrics(counting) });
-  const state = new ProtectorState(storedProtector(10), "selector", "cell-1", marks, at(0));
+  const state = new ProtectorMemory(storedProtector(10), "selector", { cellID: "cell-1", marks }, at(0));
   return { core, clock, logger, metrics: counting, sent, tookMs, writer, state };
 }
 

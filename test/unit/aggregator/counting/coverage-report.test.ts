@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CoverageReport, matchingNothing } from "../../../../src/aggregator/counting/coverage-report.ts";
-import { objectKey } from "../../../../src/api/object-key.ts";
+import { CoverageReport } from "../../../../src/aggregator/counting/coverage-report.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../../kube/counting-metrics.ts";
 import { RecordedLog } from "../../webhook/support/replica.ts";
@@ -104,18 +103,4 @@ test("of many PodProtectors that match nothing ten are named", async () => {
   assert.match(line, /"podProtectors":5000,/);
   assert.equal(line.split("core/shop/").length - 1, 10);
   term.abort();
-});
-
-test("a PodProtector matches nothing when it has a floor and no cell has pods for it", () => {
-  const key = objectKey("shop", "web");
-  const found = (minAvailable: number, totalReplicas: number | undefined, countsNone: boolean): boolean => {
-    const status = totalReplicas === undefined ? undefined : { summary: { totalReplicas } };
-    const protectors = [{ key, newest: { protector: { spec: { minAvailable }, status } } }];
-    return [...matchingNothing(protectors, () => countsNone)].length === 1;
-  };
-  assert.equal(found(1, undefined, true), true);
-  assert.equal(found(1, 0, true), true);
-  assert.equal(found(1, 2, true), false, "another cell has pods");
-  assert.equal(found(1, 0, false), false, "this one has, and has not written it yet");
-  assert.equal(found(0, 0, true), false, "scaled to 0");
 });

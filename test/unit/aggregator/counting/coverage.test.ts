@@ -9,6 +9,7 @@ import { type InformerHandler } from "../../../../src/kube/informer.ts";
 import { compileSelector, matches } from "../../../../src/label-index/index.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { pod as samplePod } from "../../accounting/samples.ts";
+import { selecting } from "../protectors.ts";
 
 const web: LabelSelector = { matchLabels: { app: "web" } };
 const key = (name: string, namespace = "default"): ObjectKey => objectKey(namespace, name);
@@ -17,15 +18,6 @@ function pod(name: string, changes: Partial<PodRecord> = {}): PodRecord {
   const namespace = changes.namespace ?? "default";
   const labels = { app: "web" };
   return samplePod(name, { key: key(name, namespace), name, labels, workloadKind: "Deployment", ...changes });
-}
-
-function protector(selector: LabelSelector, aggregationSelector?: LabelSelector, namespace = "default"): PodProtector {
-  return {
-    apiVersion: "podseidon.kubewharf.io/v1alpha1",
-    kind: "PodProtector",
-    metadata: { name: "any", namespace, uid: "u", resourceVersion: "1" },
-    spec: { minAvailable: 1, minReadySeconds: 0, selector, ...(aggregationSelector && { aggregationSelector }) },
-  };
 }
 
 /** A cell with as many cores, as the role puts it together. */
@@ -73,7 +65,7 @@ test("a pod is uncovered while no PodProtector protects it, and is counted under
   put(pod("a"));
   put(pod("b", { workloadKind: "StatefulSet" }));
   assert.deepEqual(kinds(), { Deployment: 1, StatefulSet: 1 });
-  table.trackProtector(key("web"), protector(web));
+  table.trackProtector(key("web"), selecting(web));
   assert.deepEqual(kinds(), {});
   put(pod("c"));
   put(pod("d", { labels: { app: "api" } }));
@@ -115,18 +107,18 @@ test("what only counts a pod does not cover it, whichever of the two selectors i
   const { coverage, table, put } = cell();
   put(pod("a", { labels: { app: "web", tier: "2" } }));
   const first = { matchLabels: { app: "web", tier: "1" } };
-  table.trackProtector(key("web"), protector(first, web));
+  table.trackProtector(key("web"), selecting(first, web));
   assert.equal(coverage.size, 1);
-  table.trackProtector(key("web"), protector({ matchLabels: { tier: "2" } }, web));
+  table.trackProtector(key("web"), selecting({ matchLabels: { tier: "2" } }, web));
   assert.equal(coverage.size, 0);
-  table.trackProtector(key("web"), protector(first, web));
+  table.trackProtector(key("web"), selecting(first, web));
   assert.equal(coverage.size, 1);
 });
 
 test("a PodProtector of one of several cores is enough", () => {
   const { coverage, tables, put } = cell(2);
   put(pod("a"));
-  for (const table of tables) table.trackProtector(key("web"), protector(web));
+  for (const table of tables) table.trackProtector(key("web"), selecting(web));
   tables[0]?.untrackProtector(key("web"));
   assert.equal(coverage.size, 0);
   tables[1]?.untrackProtector(key("web"));
@@ -166,7 +158,7 @@ test("whatever happens in whatever order, it holds what a computation from scrat
           protectors[core]!.delete(name);
           break;
         case 2: {
-          const object = protector(pick(selectors), pick([undefined, ...selectors]));
+          const object = selecting(pick(selectors), pick([undefined, ...selectors]));
           tables[core]!.trackProtector(name, object);
           protectors[core]!.set(name, object);
           break;

@@ -2,27 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ObjectKey, objectKey } from "../../../../src/api/object-key.ts";
 import { type Labels, type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
-import { type LabelSelector, type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { type LabelSelector } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { MatchTable } from "../../../../src/aggregator/counting/match-table.ts";
 import { compileSelector, matches } from "../../../../src/label-index/index.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
+import { selecting } from "../protectors.ts";
 
 function pod(name: string, labels: Labels, namespace = "default"): PodRecord {
   return readPodRecord({ metadata: { name, namespace, uid: `uid-${name}`, resourceVersion: "5", labels } })!;
-}
-
-function protector(selector: LabelSelector, aggregationSelector?: LabelSelector, namespace = "default"): PodProtector {
-  return {
-    apiVersion: "podseidon.kubewharf.io/v1alpha1",
-    kind: "PodProtector",
-    metadata: { name: "any", namespace, uid: "u", resourceVersion: "1" },
-    spec: {
-      minAvailable: 1,
-      minReadySeconds: 0,
-      selector,
-      ...(aggregationSelector === undefined ? {} : { aggregationSelector }),
-    },
-  };
 }
 
 const webKey = objectKey("default", "web");
@@ -37,7 +24,7 @@ function podKeys(table: MatchTable, key: ObjectKey): string[] {
 test("a protector finds the pods that were there before it, and pods find the protectors", () => {
   const table = new MatchTable();
   assert.deepEqual(table.podChanged(pod("a", { app: "web" }), undefined), []);
-  assert.deepEqual(table.trackProtector(webKey, protector(web)), { ok: true, selectorText: "app in (web)" });
+  assert.deepEqual(table.trackProtector(webKey, selecting(web)), { ok: true, selectorText: "app in (web)" });
   assert.deepEqual(podKeys(table, webKey), ["default/a"]);
   assert.deepEqual(table.podChanged(pod("b", { app: "web" }), undefined), ["default/web"]);
   assert.deepEqual(podKeys(table, webKey), ["default/a", "default/b"]);
@@ -45,8 +32,8 @@ test("a protector finds the pods that were there before it, and pods find the pr
 
 test("a change of labels touches the protectors of the old and the new labels, others those of the labels", () => {
   const table = new MatchTable();
-  table.trackProtector(webKey, protector(web));
-  table.trackProtector(apiKey, protector({ matchLabels: { app: "api" } }));
+  table.trackProtector(webKey, selecting(web));
+  table.trackProtector(apiKey, selecting({ matchLabels: { app: "api" } }));
   const before = pod("a", { app: "web" });
   table.podChanged(before, undefined);
   const after = pod("a", { app: "api" });
@@ -60,7 +47,7 @@ test("a change of labels touches the protectors of the old and the new labels, o
 
 test("the aggregationSelector decides what is counted, when there is one", () => {
   const table = new MatchTable();
-  table.trackProtector(webKey, protector(web, { matchLabels: { counted: "yes" } }));
+  table.trackProtector(webKey, selecting(web, { matchLabels: { counted: "yes" } }));
   table.podChanged(pod("a", { app: "web" }), undefined);
   table.podChanged(pod("b", { counted: "yes" }), undefined);
   assert.deepEqual(podKeys(table, webKey), ["default/b"]);
@@ -68,39 +55,39 @@ test("the aggregationSelector decides what is counted, when there is one", () =>
 
 test("pods of other namespaces are never matched", () => {
   const table = new MatchTable();
-  table.trackProtector(webKey, protector(web));
+  table.trackProtector(webKey, selecting(web));
   assert.deepEqual(table.podChanged(pod("a", { app: "web" }, "other"), undefined), []);
 });
 
 test("a selector that is invalid from the start is returned with its reason, and counts nothing until fixed", () => {
   const table = new MatchTable();
   table.podChanged(pod("a", { app: "web" }), undefined);
-  const result = table.trackProtector(webKey, protector(broken));
+  const result = table.trackProtector(webKey, selecting(broken));
   assert.deepEqual([result.ok, result.selectorText], [false, undefined]);
   assert.deepEqual(podKeys(table, webKey), []);
   assert.deepEqual(table.podChanged(pod("b", { app: "web" }), undefined), []);
-  table.trackProtector(webKey, protector(web));
+  table.trackProtector(webKey, selecting(web));
   assert.deepEqual(podKeys(table, webKey), ["default/a", "default/b"]);
 });
 
 test("when a selector turns invalid, the last valid one goes on to count, until another one is valid", () => {
   const table = new MatchTable();
   table.podChanged(pod("a", { app: "web" }), undefined);
-  table.trackProtector(webKey, protector(web));
-  const result = table.trackProtector(webKey, protector(broken));
+  table.trackProtector(webKey, selecting(web));
+  const result = table.trackProtector(webKey, selecting(broken));
   assert.deepEqual([result.ok, result.selectorText], [false, "app in (web)"]);
   assert.deepEqual(table.podChanged(pod("b", { app: "web" }), undefined), [webKey]);
   assert.deepEqual(podKeys(table, webKey), ["default/a", "default/b"]);
-  table.trackProtector(webKey, protector({ matchLabels: { app: "api" } }));
+  table.trackProtector(webKey, selecting({ matchLabels: { app: "api" } }));
   assert.deepEqual(podKeys(table, webKey), []);
 });
 
 test("an event of a protector that leaves its selector as it is changes nothing", () => {
   const changed: ObjectKey[] = [];
   const table = new MatchTable((podKey) => changed.push(podKey));
-  table.trackProtector(webKey, protector(web));
+  table.trackProtector(webKey, selecting(web));
   table.podChanged(pod("a", { app: "web" }), undefined);
-  assert.deepEqual(table.trackProtector(webKey, protector({ matchLabels: { app: "web" } })), {
+  assert.deepEqual(table.trackProtector(webKey, selecting({ matchLabels: { app: "web" } })), {
     ok: true,
     selectorText: "app in (web)",
   });
@@ -109,7 +96,7 @@ test("an event of a protector that leaves its selector as it is changes nothing"
 
 test("a pod that leaves labels which others share takes none of these with it, and the last one ends the match", () => {
   const table = new MatchTable();
-  table.trackProtector(webKey, protector(web));
+  table.trackProtector(webKey, selecting(web));
   const [a, b] = [pod("a", { app: "web" }), pod("b", { app: "web" })];
   for (const one of [a, b]) table.podChanged(one, undefined);
   table.podChanged(pod("a", { app: "other" }), a);
@@ -123,15 +110,15 @@ test("a pod that leaves labels which others share takes none of these with it, a
 test("what a pod that was missed, one that is gone and one with old labels left in the table can be made anew", () => {
   const rechecked = new Set<ObjectKey>();
   const table = new MatchTable((podKey) => rechecked.add(podKey));
-  table.trackProtector(webKey, protector(web));
-  table.trackProtector(apiKey, protector({ matchLabels: { app: "api" } }));
+  table.trackProtector(webKey, selecting(web));
+  table.trackProtector(apiKey, selecting({ matchLabels: { app: "api" } }));
   const [gone, moved] = [pod("gone", { app: "web" }), pod("moved", { app: "web" })];
   for (const one of [gone, moved]) table.podChanged(one, undefined);
   rechecked.clear();
   const missed = pod("missed", { app: "web" });
   const changed = table.rebuild(
     webKey,
-    protector(web),
+    selecting(web),
     new Map([
       [gone.key, undefined],
       [moved.key, pod("moved", { app: "api" })],
@@ -179,7 +166,7 @@ test("whatever happens in whatever order, the table holds what a computation fro
         pods.delete(key);
       } else if (roll < 0.9) {
         const selector = pick(selectors);
-        table.trackProtector(key, protector(selector, undefined, namespace));
+        table.trackProtector(key, selecting(selector, undefined, namespace));
         if (selector !== broken || !protectors.has(key)) protectors.set(key, { namespace, selector });
       } else {
         table.untrackProtector(key);

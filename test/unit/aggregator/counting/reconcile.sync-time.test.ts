@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { formatMicroTime, parseTime } from "../../../../src/api/micro-time.ts";
 import { createSyncTime, type SyncTimeAlgorithm } from "../../../../src/accounting/settle/sync-time.ts";
 import { builtInResources as types } from "../../../double/engine/resources.ts";
-import { type Rig, type Running, withRig } from "../rig.ts";
+import { type Rig, rigFor, type Running } from "../rig.ts";
 
 const key = "example.com/written";
 const algorithms: readonly SyncTimeAlgorithm[] = [
@@ -21,8 +21,7 @@ async function counted(rig: Rig, algorithm: SyncTimeAlgorithm): Promise<Running>
   for (const name of ["a", "b"]) await rig.pod(name);
   await rig.pod("z", { labels: {} });
   const running = await rig.start({ config: { syncTime: createSyncTime(algorithm) } });
-  await rig.clock.advance(65_000);
-  assert.equal(rig.available("web"), 2);
+  await rig.after(65_000, { available: 2 });
   running.worker.log = [];
   return running;
 }
@@ -40,76 +39,67 @@ async function write(rig: Rig, pod: string): Promise<void> {
 for (const algorithm of algorithms) {
   const { kind } = algorithm;
 
-  test(`${kind}: an admission is forgotten at the first event of a later time, and never without one`, () =>
-    withRig(async (rig) => {
-      const { worker, metrics, podInformer } = await counted(rig, algorithm);
-      await rig.admit("web", "a");
-      await rig.clock.advance(150_000);
-      podInformer.relist();
-      await rig.clock.advance(150_000);
-      assert.equal(rig.buckets("web").length, 1, "bookmarks and a relist that brings nothing move no time");
-      assert.equal(worker.count(fenceOrBarrier), 0);
-      await write(rig, "z");
-      const writtenAt = rig.clock.epochMicros();
-      await rig.clock.advance(1000);
-      assert.deepEqual(rig.buckets("web"), []);
-      assert.equal(metrics.value("aggregator_settled_total", { reason: "event-time" }), 1);
-      const covered = parseTime(rig.cell("web")?.aggregation?.lastEventTime);
-      assert.ok(covered !== undefined && Math.abs(covered - writtenAt) <= 1_000_000);
-    }));
+  test(`${kind}: an admission is forgotten at the first event of a later time, and never without one`, async (t) => {
+    const rig = await rigFor(t);
+    const { worker, metrics, podInformer } = await counted(rig, algorithm);
+    await rig.admit("web", "a");
+    await rig.clock.advance(150_000);
+    podInformer.relist();
+    await rig.after(150_000, { buckets: 1 }, "bookmarks and a relist that brings nothing move no time");
+    assert.equal(worker.count(fenceOrBarrier), 0);
+    await write(rig, "z");
+    const writtenAt = rig.clock.epochMicros();
+    await rig.after(1000, { buckets: 0 });
+    assert.equal(metrics.value("aggregator_settled_total", { reason: "event-time" }), 1);
+    const covered = parseTime(rig.cell("web")?.aggregation?.lastEventTime);
+    assert.ok(covered !== undefined && Math.abs(covered - writtenAt) <= 1_000_000);
+  });
 
   const end = kind === "clock" ? "forgotten" : "kept";
-  test(`${kind}: an admission whose deletion the lagging watch has not delivered is ${end}`, () =>
-    withRig(async (rig) => {
-      const { worker } = await counted(rig, algorithm);
-      worker.lagMs = 20_000;
-      await write(rig, "z");
-      await rig.clock.advance(10_000);
-      await rig.admit("web", "a");
-      await rig.removePod("a");
-      await write(rig, "b");
-      await rig.clock.advance(15_000);
-      assert.equal(rig.available("web"), 2, "the deletion has not been seen");
-      assert.equal(rig.buckets("web").length, kind === "clock" ? 0 : 1);
-      await rig.clock.advance(10_000);
-      await write(rig, "z");
-      await rig.clock.advance(22_000);
-      assert.equal(rig.available("web"), 1);
-      assert.deepEqual(rig.buckets("web"), []);
-    }));
-}
-
-test("status: a graceful deletion proves the time of its request, not the end of its grace period", () =>
-  withRig(async (rig) => {
-    await counted(rig, { kind: "status" });
-    rig.workerEngine.bind("default", "a", "node-1");
-    await rig.clock.advance(5000);
-    await rig.workerEngine.delete(types.pods, "default", "a", { gracePeriodSeconds: 30 });
-    await rig.clock.advance(2000);
-    await rig.admit("web", "b");
-    await rig.clock.advance(1000);
-    await rig.relabel("a", { app: "web", other: "label" });
-    await rig.clock.advance(60_000);
-    assert.equal(rig.buckets("web").length, 1);
-  }));
-
-test("clock: an empty list is an event, so that a cell that has lost its pods gives the quota back", () =>
-  withRig(async (rig) => {
-    await rig.protect("web");
-    await rig.addBucket("web", { podUID: "of a former life" });
-    await rig.clock.advance(1000);
-    await rig.start({ config: { syncTime: createSyncTime({ kind: "clock" }) } });
-    await rig.clock.advance(65_000);
-    assert.deepEqual(rig.buckets("web"), []);
-  }));
-
-test("annotation: without a stamped pod nothing is forgotten, and pods are counted anyway", () =>
-  withRig(async (rig) => {
-    await counted(rig, { kind: "annotation", key });
+  test(`${kind}: an admission whose deletion the lagging watch has not delivered is ${end}`, async (t) => {
+    const rig = await rigFor(t);
+    const { worker } = await counted(rig, algorithm);
+    worker.lagMs = 20_000;
+    await write(rig, "z");
+    await rig.clock.advance(10_000);
     await rig.admit("web", "a");
     await rig.removePod("a");
-    await rig.clock.advance(100_000);
-    assert.equal(rig.available("web"), 1);
-    assert.equal(rig.buckets("web").length, 1);
-    assert.equal(rig.cell("web")?.aggregation?.lastEventTime, undefined);
-  }));
+    await write(rig, "b");
+    await rig.after(15_000, { available: 2 }, "the deletion has not been seen");
+    assert.equal(rig.buckets("web").length, kind === "clock" ? 0 : 1);
+    await rig.clock.advance(10_000);
+    await write(rig, "z");
+    await rig.after(22_000, { available: 1, buckets: 0 });
+  });
+}
+
+test("status: a graceful deletion proves the time of its request, not the end of its grace period", async (t) => {
+  const rig = await rigFor(t);
+  await counted(rig, { kind: "status" });
+  rig.workerEngine.bind("default", "a", "node-1");
+  await rig.clock.advance(5000);
+  await rig.workerEngine.delete(types.pods, "default", "a", { gracePeriodSeconds: 30 });
+  await rig.clock.advance(2000);
+  await rig.admit("web", "b");
+  await rig.clock.advance(1000);
+  await rig.relabel("a", { app: "web", other: "label" });
+  await rig.after(60_000, { buckets: 1 });
+});
+
+test("clock: an empty list is an event, so that a cell that has lost its pods gives the quota back", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  await rig.addBucket("web", { podUID: "of a former life" });
+  await rig.clock.advance(1000);
+  await rig.start({ config: { syncTime: createSyncTime({ kind: "clock" }) } });
+  await rig.after(65_000, { buckets: 0 });
+});
+
+test("annotation: without a stamped pod nothing is forgotten, and pods are counted anyway", async (t) => {
+  const rig = await rigFor(t);
+  await counted(rig, { kind: "annotation", key });
+  await rig.admit("web", "a");
+  await rig.removePod("a");
+  await rig.after(100_000, { available: 1, buckets: 1 });
+  assert.equal(rig.cell("web")?.aggregation?.lastEventTime, undefined);
+});

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { summarize } from "../../../../src/accounting/count/summary.ts";
 import { single } from "../../accounting/samples.ts";
-import { cellID, type Rig, withRig } from "../rig.ts";
+import { cellID, counted, type Rig, rigFor } from "../rig.ts";
 
 const etcdBytesMax = 1.5 * 1024 * 1024;
 
@@ -28,32 +28,25 @@ async function fill(rig: Rig, cells: readonly CellStatus[], roomBytes: number): 
   await write(etcdBytesMax - withoutFiller - roomBytes);
 }
 
-test("an aggregator settles in an object that is as large as etcd takes, because its write makes it smaller", () =>
-  withRig(async (rig) => {
-    await rig.protect("web");
-    for (const name of ["a", "b", "c"]) await rig.pod(name);
-    await rig.start({ trigger: true });
-    await rig.clock.advance(65_000);
-    const { aggregation } = rig.cell("web") ?? {};
-    assert.ok(aggregation !== undefined);
-    const buckets = Array.from({ length: 700 }, (_, index) => single(`gone-${index}`, 1));
-    await fill(rig, [{ cellID, aggregation, admissionHistory: { buckets } }], 60);
-    await assert.rejects(rig.addBucket("web", single("one-more", 1)), /etcdserver: request is too large/);
-    await rig.clock.advance(3_000);
-    assert.deepEqual(rig.buckets("web"), []);
-    assert.equal(rig.available("web"), 3);
-  }));
+test("an aggregator settles in an object as large as etcd takes, because its write makes it smaller", async (t) => {
+  const { rig } = await counted(t, { trigger: true });
+  const { aggregation } = rig.cell("web") ?? {};
+  assert.ok(aggregation !== undefined);
+  const buckets = Array.from({ length: 700 }, (_, index) => single(`gone-${index}`, 1));
+  await fill(rig, [{ cellID, aggregation, admissionHistory: { buckets } }], 60);
+  await assert.rejects(rig.addBucket("web", single("one-more", 1)), /etcdserver: request is too large/);
+  await rig.after(3_000, { buckets: 0, available: 3 });
+});
 
-test("counts that the object has no room for are tried again, counted as failed, and written when there is room", () =>
-  withRig(async (rig) => {
-    await rig.protect("web");
-    await fill(rig, [], 60);
-    await rig.pod("a");
-    const { metrics } = await rig.start({ trigger: true });
-    await rig.clock.advance(65_000);
-    assert.equal(rig.cell("web"), undefined);
-    assert.ok(metrics.value("aggregator_status_write_total", { result: "failed" }) > 3);
-    await fill(rig, [], 2_000);
-    await rig.clock.advance(65_000);
-    assert.equal(rig.available("web"), 1);
-  }));
+test("counts without room in the object are tried again, count as failed, and are written with room", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  await fill(rig, [], 60);
+  await rig.pod("a");
+  const { metrics } = await rig.start({ trigger: true });
+  await rig.clock.advance(65_000);
+  assert.equal(rig.cell("web"), undefined);
+  assert.ok(metrics.value("aggregator_status_write_total", { result: "failed" }) > 3);
+  await fill(rig, [], 2_000);
+  await rig.after(65_000, { available: 1 });
+});

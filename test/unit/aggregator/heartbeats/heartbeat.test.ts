@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CellLease } from "../../../../src/api/cell-lease.ts";
 import { type Beat } from "../../../../src/aggregator/heartbeats/cell-lease-writer.ts";
-import { type ProvableWatch } from "../../../../src/aggregator/watching/freshness.ts";
-import { createHeartbeatMetrics } from "../../../../src/aggregator/heartbeats/heartbeat-metrics.ts";
+import { createHeartbeatMetrics } from "../../../../src/aggregator/metrics.ts";
+import { type ProvableWatch } from "../../../../src/aggregator/watching/barrier.ts";
 import { Heartbeat } from "../../../../src/aggregator/heartbeats/heartbeat.ts";
 import { digestOfUID, unpackDigests } from "../../../../src/accounting/history/uid-digest.ts";
 import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
@@ -15,17 +15,17 @@ import { type CountingMetrics, createCountingMetrics } from "../../kube/counting
 import { RecordedLog } from "../../webhook/support/replica.ts";
 
 class Watch implements ProvableWatch {
-  barrierSentAtMs: MonotonicMs = longAgo;
-  barrierWaitsSinceMs: MonotonicMs | undefined;
+  passedSentAtMs: MonotonicMs = longAgo;
+  waitingSinceMs: MonotonicMs | undefined;
   /** Each barrier is passed after this long; undefined = never. */
   delayMs: number | undefined = 100;
   readonly #clock: VirtualClock;
   constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
-  wantBarrier(fromMs: MonotonicMs): void {
+  want(fromMs: MonotonicMs): void {
     if (this.delayMs !== undefined)
-      this.#clock.setTimer(this.delayMs, () => void (this.barrierSentAtMs = later(fromMs, 1)));
+      this.#clock.setTimer(this.delayMs, () => void (this.passedSentAtMs = later(fromMs, 1)));
   }
   relist(): void {}
 }
@@ -83,9 +83,15 @@ class Bench {
     });
   }
 
-  lead(): void {
+  /** Leads, and lets time pass. */
+  async lead(ms = 0): Promise<void> {
     this.#term = new AbortController();
     this.#running = this.heartbeat.run(this.#term.signal);
+    await this.clock.advance(ms);
+  }
+
+  sentAtMs(): number[] {
+    return this.beats.map(({ atMs }) => atMs);
   }
 
   async depose(): Promise<void> {
@@ -98,37 +104,38 @@ class Bench {
     return this.beats.filter(({ atMs }) => atMs >= fromMs).length;
   }
 
+  sent(result: string): number {
+    return this.metrics.value("aggregator_heartbeat_total", { core: "core", result });
+  }
+
   silence(reason: string): number {
     return this.metrics.value("aggregator_heartbeat_silence", { core: "core", reason });
   }
 }
 
-async function withBench(body: (bench: Bench) => Promise<void>): Promise<void> {
-  const bench = new Bench();
-  await body(bench);
-  await bench.depose();
+function onBench(name: string, play: (bench: Bench) => Promise<void>): void {
+  test(name, async () => {
+    const bench = new Bench();
+    await play(bench);
+    await bench.depose();
+  });
 }
 
-test("beats every ten seconds, on what it wrote last", () =>
-  withBench(async (bench) => {
-    bench.lead();
-    await bench.clock.advance(60_000);
-    assert.deepEqual(
-      bench.beats.map(({ atMs }) => atMs),
-      [2000, 12_000, 22_000, 32_000, 42_000, 52_000],
-    );
-    assert.equal(bench.reads, 1);
-    assert.equal(bench.heartbeat.ageMs(), 8000);
-    assert.equal(bench.metrics.value("aggregator_heartbeat_total", { core: "core", result: "sent" }), 6);
-  }));
+onBench("beats every ten seconds, on what it wrote last", async (bench) => {
+  await bench.lead(60_000);
+  assert.deepEqual(bench.sentAtMs(), [2000, 12_000, 22_000, 32_000, 42_000, 52_000]);
+  assert.equal(bench.reads, 1);
+  assert.equal(bench.heartbeat.ageMs(), 8000);
+  assert.equal(bench.sent("sent"), 6);
+});
 
 for (const which of ["pods", "protectors"] as const) {
-  test(`without a barrier of the last 90 s that the watch of ${which} has passed, no beat is sent`, () =>
-    withBench(async (bench) => {
+  onBench(
+    `without a barrier of the last 90 s that the watch of ${which} has passed, no beat is sent`,
+    async (bench) => {
       const reason = which === "pods" ? "pods-not-fresh" : "podprotectors-not-fresh";
       bench[which].delayMs = undefined;
-      bench.lead();
-      await bench.clock.advance(300_000);
+      await bench.lead(300_000);
       assert.equal(bench.beats.length, 0);
       assert.equal(bench.silence(reason), 1);
       bench[which].delayMs = 100;
@@ -139,190 +146,168 @@ for (const which of ["pods", "protectors"] as const) {
       bench[which].delayMs = undefined;
       await bench.clock.advance(300_000);
       assert.ok(bench.beats.every(({ atMs }) => atMs <= stoppedAtMs + 90_000));
-    }));
+    },
+  );
 }
 
-test("where a touch moves the pods, their barrier must be of the last 30 s", () =>
-  withBench(async (bench) => {
-    bench.lead();
-    await bench.clock.advance(5000);
-    bench.pods.delayMs = 60_000;
-    await bench.clock.advance(120_000);
-    const before = bench.beats.length;
-    assert.ok(before > 3, "60 s late is fresh without a touch");
-    for (let second = 0; second < 60; second++) {
-      bench.heartbeat.touched(bench.clock.monotonicMs());
-      await bench.clock.advance(1000);
-    }
-    assert.equal(bench.beats.length, before);
-    assert.equal(bench.silence("pods-not-fresh"), 1);
-    await bench.clock.advance(100_000);
-    assert.equal(bench.beats.length, before, "touches that have just stopped say that the worker may be gone");
-    await bench.clock.advance(30_000);
-    assert.ok(bench.beats.length > before, "touches that fail prove nothing about the watch");
-  }));
+onBench("where a touch moves the pods, their barrier must be of the last 30 s", async (bench) => {
+  await bench.lead(5000);
+  bench.pods.delayMs = 60_000;
+  await bench.clock.advance(120_000);
+  const before = bench.beats.length;
+  assert.ok(before > 3, "60 s late is fresh without a touch");
+  for (let second = 0; second < 60; second++) {
+    bench.heartbeat.touched(bench.clock.monotonicMs());
+    await bench.clock.advance(1000);
+  }
+  assert.equal(bench.beats.length, before);
+  assert.equal(bench.silence("pods-not-fresh"), 1);
+  await bench.clock.advance(100_000);
+  assert.equal(bench.beats.length, before, "touches that have just stopped say that the worker may be gone");
+  await bench.clock.advance(30_000);
+  assert.ok(bench.beats.length > before, "touches that fail prove nothing about the watch");
+});
 
-test("a worker that dies, and its touches with it, stops the beats within 30 s", () =>
-  withBench(async (bench) => {
-    bench.lead();
-    for (let second = 0; second < 60; second++) {
-      bench.heartbeat.touched(bench.clock.monotonicMs());
-      await bench.clock.advance(1000);
-    }
-    const diedAtMs = bench.clock.monotonicMs();
-    bench.pods.delayMs = undefined;
-    await bench.clock.advance(300_000);
-    assert.equal(bench.since(diedAtMs + 30_001), 0);
-  }));
+onBench("a worker that dies, and its touches with it, stops the beats within 30 s", async (bench) => {
+  await bench.lead();
+  for (let second = 0; second < 60; second++) {
+    bench.heartbeat.touched(bench.clock.monotonicMs());
+    await bench.clock.advance(1000);
+  }
+  const diedAtMs = bench.clock.monotonicMs();
+  bench.pods.delayMs = undefined;
+  await bench.clock.advance(300_000);
+  assert.equal(bench.since(diedAtMs + 30_001), 0);
+});
 
 for (const [countedAfterMs, firstBeatMs] of [
   [20_500, 22_000],
   [200_000, 62_000],
 ] as const) {
-  test(`the first beat waits at most a minute until everything was counted (after ${countedAfterMs} ms)`, () =>
-    withBench(async (bench) => {
+  onBench(
+    `the first beat waits at most a minute until everything was counted (after ${countedAfterMs} ms)`,
+    async (bench) => {
       bench.backlog.isRoundDone = false;
       bench.clock.setTimer(countedAfterMs, () => void (bench.backlog.isRoundDone = true));
-      bench.lead();
+      await bench.lead();
       assert.equal(bench.heartbeat.ageMs(), Number.POSITIVE_INFINITY);
       await bench.clock.advance(10_000);
       assert.equal(bench.silence("first-counts"), 1);
       await bench.clock.advance(60_000);
       assert.equal(bench.beats[0]?.atMs, firstBeatMs);
       assert.deepEqual(bench.roundsAtMs, [2000]);
-    }));
+    },
+  );
 }
 
-test("PodProtectors that are behind are named by the digests of their UIDs", () =>
-  withBench(async (bench) => {
-    bench.behind = ["uid-1", "uid-2"];
-    bench.lead();
-    await bench.clock.advance(5000);
-    const digests = unpackDigests(bench.beats[0]?.behind ?? "");
-    assert.deepEqual(digests?.list(), [digestOfUID("uid-1"), digestOfUID("uid-2")]);
-    assert.equal(bench.metrics.value("aggregator_heartbeat_behind", { core: "core" }), 2);
-    bench.behind = [];
-    await bench.clock.advance(10_000);
-    assert.equal(bench.beats[1]?.behind, undefined);
-  }));
+onBench("PodProtectors that are behind are named by the digests of their UIDs", async (bench) => {
+  bench.behind = ["uid-1", "uid-2"];
+  await bench.lead(5000);
+  const digests = unpackDigests(bench.beats[0]?.behind ?? "");
+  assert.deepEqual(digests?.list(), [digestOfUID("uid-1"), digestOfUID("uid-2")]);
+  assert.equal(bench.metrics.value("aggregator_heartbeat_behind", { core: "core" }), 2);
+  bench.behind = [];
+  await bench.clock.advance(10_000);
+  assert.equal(bench.beats[1]?.behind, undefined);
+});
 
-test("with more than 5,000 behind no beat is sent, and that is said loudly", () =>
-  withBench(async (bench) => {
-    bench.behind = Array.from({ length: 5001 }, (_, index) => `uid-${index}`);
-    bench.lead();
-    await bench.clock.advance(30_000);
-    assert.equal(bench.beats.length, 0);
-    assert.equal(bench.silence("too-many-behind"), 1);
-    assert.equal(bench.log.lines.filter(({ level }) => level === "error").length, 1);
-    bench.behind = bench.behind.slice(1);
-    await bench.clock.advance(3000);
-    assert.equal(bench.beats.length, 1);
-  }));
+onBench("with more than 5,000 behind no beat is sent, and that is said loudly", async (bench) => {
+  bench.behind = Array.from({ length: 5001 }, (_, index) => `uid-${index}`);
+  await bench.lead(30_000);
+  assert.equal(bench.beats.length, 0);
+  assert.equal(bench.silence("too-many-behind"), 1);
+  assert.equal(bench.log.lines.filter(({ level }) => level === "error").length, 1);
+  bench.behind = bench.behind.slice(1);
+  await bench.clock.advance(3000);
+  assert.equal(bench.beats.length, 1);
+});
 
-test("a Lease that somebody else has written is read again, within the same beat", () =>
-  withBench(async (bench) => {
-    bench.lead();
-    await bench.clock.advance(5000);
-    bench.fail = "conflict";
-    await bench.clock.advance(10_000);
-    assert.equal(bench.beats.length, 2);
-    assert.equal(bench.reads, 2);
-  }));
+onBench("a Lease that somebody else has written is read again, within the same beat", async (bench) => {
+  await bench.lead(5000);
+  bench.fail = "conflict";
+  await bench.clock.advance(10_000);
+  assert.equal(bench.beats.length, 2);
+  assert.equal(bench.reads, 2);
+});
 
-test("after a lost answer the Lease is read before the next beat", () =>
-  withBench(async (bench) => {
-    bench.lead();
-    await bench.clock.advance(5000);
-    bench.fail = "network";
-    await bench.clock.advance(10_000);
-    assert.equal(bench.silence("write-failed"), 1);
-    assert.equal(bench.metrics.value("aggregator_heartbeat_total", { core: "core", result: "network" }), 1);
-    bench.fail = undefined;
-    await bench.clock.advance(10_000);
-    assert.equal(bench.beats.length, 2);
-    assert.equal(bench.reads, 2);
-    assert.equal(bench.silence("write-failed"), 0);
-  }));
+onBench("after a lost answer the Lease is read before the next beat", async (bench) => {
+  await bench.lead(5000);
+  bench.fail = "network";
+  await bench.clock.advance(10_000);
+  assert.equal(bench.silence("write-failed"), 1);
+  assert.equal(bench.sent("network"), 1);
+  bench.fail = undefined;
+  await bench.clock.advance(10_000);
+  assert.equal(bench.beats.length, 2);
+  assert.equal(bench.reads, 2);
+  assert.equal(bench.silence("write-failed"), 0);
+});
 
-test("without the right to write Leases it says so once, and after three minutes it tries every three minutes", () =>
-  withBench(async (bench) => {
+onBench(
+  "without the right to write Leases it says so once, and after three minutes it tries every three minutes",
+  async (bench) => {
     bench.fail = "forbidden";
-    bench.lead();
-    await bench.clock.advance(900_000);
-    const tried = bench.metrics.value("aggregator_heartbeat_total", { core: "core", result: "forbidden" });
+    await bench.lead(900_000);
+    const tried = bench.sent("forbidden");
     // 2 s, 12 s, … 182 s; then 362 s, 542 s, 722 s.
     assert.equal(tried, 19 + 3);
     assert.equal(bench.silence("forbidden"), 1);
     assert.equal(bench.log.lines.filter(({ message }) => message.startsWith("Not allowed")).length, 1);
-  }));
+  },
+);
 
-test("an API server that forbids everything for a moment does not silence the cell", () =>
-  withBench(async (bench) => {
-    bench.lead();
-    await bench.clock.advance(20_000);
-    bench.fail = "forbidden";
-    await bench.clock.advance(5000);
-    bench.fail = undefined;
-    await bench.clock.advance(20_000);
-    assert.deepEqual(
-      bench.beats.map(({ atMs }) => atMs),
-      [2000, 12_000, 32_000, 42_000],
-    );
-  }));
+onBench("an API server that forbids everything for a moment does not silence the cell", async (bench) => {
+  await bench.lead(20_000);
+  bench.fail = "forbidden";
+  await bench.clock.advance(5000);
+  bench.fail = undefined;
+  await bench.clock.advance(20_000);
+  assert.deepEqual(bench.sentAtMs(), [2000, 12_000, 32_000, 42_000]);
+});
 
-test("a first beat that is forbidden once is sent ten seconds later", () =>
-  withBench(async (bench) => {
-    bench.fail = "forbidden";
-    bench.lead();
-    await bench.clock.advance(5000);
-    bench.fail = undefined;
-    await bench.clock.advance(15_000);
-    assert.deepEqual(
-      bench.beats.map(({ atMs }) => atMs),
-      [12_000],
-    );
-  }));
+onBench("a first beat that is forbidden once is sent ten seconds later", async (bench) => {
+  bench.fail = "forbidden";
+  await bench.lead(5000);
+  bench.fail = undefined;
+  await bench.clock.advance(15_000);
+  assert.deepEqual(bench.sentAtMs(), [12_000]);
+});
 
-test("a right that was there and is gone for three minutes is tried again every three minutes only", () =>
-  withBench(async (bench) => {
-    bench.lead();
-    await bench.clock.advance(20_000);
+onBench(
+  "a right that was there and is gone for three minutes is tried again every three minutes only",
+  async (bench) => {
+    await bench.lead(20_000);
     bench.fail = "forbidden";
     await bench.clock.advance(180_000);
-    const forbidden = { core: "core", result: "forbidden" };
-    const triedBefore = bench.metrics.value("aggregator_heartbeat_total", forbidden);
+    const triedBefore = bench.sent("forbidden");
     await bench.clock.advance(540_000);
-    assert.equal(bench.metrics.value("aggregator_heartbeat_total", forbidden), (triedBefore ?? 0) + 3);
+    assert.equal(bench.sent("forbidden"), (triedBefore ?? 0) + 3);
     assert.equal(bench.log.lines.filter(({ message }) => message.startsWith("Not allowed")).length, 1);
-  }));
+  },
+);
 
-test("after a gap of more than 90 s there is a round again, and none while beats are in time", () =>
-  withBench(async (bench) => {
-    bench.lead();
-    await bench.clock.advance(200_000);
-    assert.equal(bench.roundsAtMs.length, 1);
-    bench.pods.delayMs = undefined;
-    await bench.clock.advance(400_000);
-    assert.equal(bench.roundsAtMs.length, 1);
-    bench.pods.delayMs = 100;
-    const backAtMs = bench.clock.monotonicMs();
-    await bench.clock.advance(60_000);
-    assert.equal(bench.roundsAtMs.length, 2);
-    assert.ok((bench.roundsAtMs[1] ?? 0) > backAtMs);
-    assert.ok(bench.since(backAtMs) > 2);
-  }));
+onBench("after a gap of more than 90 s there is a round again, and none while beats are in time", async (bench) => {
+  await bench.lead(200_000);
+  assert.equal(bench.roundsAtMs.length, 1);
+  bench.pods.delayMs = undefined;
+  await bench.clock.advance(400_000);
+  assert.equal(bench.roundsAtMs.length, 1);
+  bench.pods.delayMs = 100;
+  const backAtMs = bench.clock.monotonicMs();
+  await bench.clock.advance(60_000);
+  assert.equal(bench.roundsAtMs.length, 2);
+  assert.ok((bench.roundsAtMs[1] ?? 0) > backAtMs);
+  assert.ok(bench.since(backAtMs) > 2);
+});
 
-test("each term begins with a round, and a process that does not lead is silent for no reason", () =>
-  withBench(async (bench) => {
-    bench.lead();
-    await bench.clock.advance(15_000);
-    await bench.depose();
-    const { length } = bench.beats;
-    await bench.clock.advance(60_000);
-    assert.equal(bench.beats.length, length);
-    assert.equal(bench.silence("pods-not-fresh"), 0);
-    bench.lead();
-    await bench.clock.advance(15_000);
-    assert.equal(bench.roundsAtMs.length, 2);
-    assert.equal(bench.reads, 2);
-  }));
+onBench("each term begins with a round, and a process that does not lead is silent for no reason", async (bench) => {
+  await bench.lead(15_000);
+  await bench.depose();
+  const { length } = bench.beats;
+  await bench.clock.advance(60_000);
+  assert.equal(bench.beats.length, length);
+  assert.equal(bench.silence("pods-not-fresh"), 0);
+  await bench.lead(15_000);
+  assert.equal(bench.roundsAtMs.length, 2);
+  assert.equal(bench.reads, 2);
+});

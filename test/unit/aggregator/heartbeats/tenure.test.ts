@@ -124,10 +124,8 @@ test("a silent clone is taken over from also when the first claim fails", async 
   assert.match(bench.tenure.problem() ?? "", /a clone with the same UID/);
   bench.claimFails = new KubeError("serverError", "restarting");
   await bench.clock.advance(200_000);
-  assert.deepEqual(
-    bench.terms.map(({ takesOver }) => takesOver),
-    [false, true],
-  );
+  const takesOvers = bench.terms.map(({ takesOver }) => takesOver);
+  assert.deepEqual(takesOvers, [false, true]);
   assert.deepEqual(bench.claims, ["cluster-1"]);
   await bench.stop();
 });

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseResourceVersion, type ResourceVersion } from "../../../../src/api/resource-version.ts";
-import { BarrierTracker } from "../../../../src/aggregator/watching/barrier.ts";
+import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
+import { BarrierTracker, Freshness, type ProvableWatch } from "../../../../src/aggregator/watching/barrier.ts";
+import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
+import { longAgo, type MonotonicMs } from "../../../../src/util/clock.ts";
 import { at } from "../../../support/moment.ts";
+import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../../support/virtual-clock.ts";
-
-function version(number: number): ResourceVersion {
-  return parseResourceVersion(String(number))!;
-}
+import { version } from "../../accounting/samples.ts";
 
 interface Bench {
   readonly clock: VirtualClock;
@@ -32,6 +32,7 @@ function bench(): Bench {
       if (signal.aborted) throw new Error("aborted");
       return answered;
     },
+    relist: () => happened.push("relist"),
     onPassed: () => happened.push(`passed ${self.tracker.passedSentAtMs}`),
     onWaiting: () => happened.push("waiting"),
     onWentBack: (to) => happened.push(`back to ${to}`),
@@ -284,4 +285,63 @@ test("LISTs that a silent watch never reaches do not pile up: the oldest and the
   assert.ok(tracker.passedSentAtMs < 12_000, "those between were dropped");
   tracker.progressed(version(at));
   assert.ok(tracker.passedSentAtMs > 40_000);
+});
+
+const times = silenceTimes(180_000);
+
+class Watch implements ProvableWatch {
+  passedSentAtMs: MonotonicMs = longAgo;
+  waitingSinceMs: MonotonicMs | undefined;
+  readonly asked: number[] = [];
+  relists = 0;
+  want(fromMs: MonotonicMs): void {
+    this.asked.push(fromMs);
+  }
+  relist(): void {
+    this.relists += 1;
+  }
+}
+
+function freshness(): { readonly watch: Watch; readonly fresh: Freshness } {
+  const watch = new Watch();
+  return { watch, fresh: new Freshness(watch, times, createSeededRng(1)) };
+}
+
+test("a barrier is asked for at once and then every 20 s, however often one looks", () => {
+  const { watch, fresh } = freshness();
+  for (let ms = 0; ms <= 60_000; ms += 1000) fresh.keep(at(ms));
+  assert.deepEqual(watch.asked, [0, 20_000, 40_000, 60_000]);
+  assert.equal(watch.relists, 0);
+});
+
+test("a watch is proven by a barrier that was sent lately, not by one that was passed lately", () => {
+  const { watch, fresh } = freshness();
+  assert.equal(fresh.isProven(at(0), 90_000), false);
+  watch.passedSentAtMs = at(10_000);
+  assert.equal(fresh.isProven(at(100_000), 90_000), true);
+  assert.equal(fresh.isProven(at(100_001), 90_000), false);
+});
+
+test("a barrier that is not passed within 65 to 75 s makes it list again, at most once a minute", () => {
+  const { watch, fresh } = freshness();
+  watch.waitingSinceMs = at(0);
+  const relistedAtMs: number[] = [];
+  for (let ms = 0; ms <= 200_000; ms += 100) {
+    const before = watch.relists;
+    fresh.keep(at(ms));
+    if (watch.relists > before) relistedAtMs.push(ms);
+  }
+  const [first = 0, second = 0, third] = relistedAtMs;
+  assert.ok(first >= 65_000 && first <= 75_000, `${first}`);
+  assert.equal(second, first + 60_000);
+  assert.equal(third, second + 60_000);
+});
+
+test("a barrier that was passed in time causes no list", () => {
+  const { watch, fresh } = freshness();
+  for (let ms = 0; ms <= 300_000; ms += 1000) {
+    watch.waitingSinceMs = at(ms - (ms % 60_000));
+    fresh.keep(at(ms));
+  }
+  assert.equal(watch.relists, 0);
 });

@@ -3,13 +3,10 @@ import { test } from "node:test";
 import { createSyncTime } from "../../../../src/accounting/settle/sync-time.ts";
 import { CellWatch } from "../../../../src/aggregator/watching/cell-watch.ts";
 import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
-import { parseResourceVersion, type ResourceVersion } from "../../../../src/api/resource-version.ts";
+import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
 import { type Informer, type InformerHandler } from "../../../../src/kube/informer.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
-
-function version(number: number): ResourceVersion {
-  return parseResourceVersion(String(number))!;
-}
+import { version } from "../../accounting/samples.ts";
 
 /** A CellWatch over an informer that a test moves by hand; what the handler hears is in `happened`. */
 function bench() {
@@ -39,7 +36,7 @@ function bench() {
     handler: {
       onPodEvent: ({ object }) => happened.push(`pod ${object.name}, in the snapshot: ${inSnapshot(object.uid)}`),
       onProgress: () => happened.push("progress"),
-      onBarrierPassed: () => happened.push(`passed ${self.cell.barrierSentAtMs}`),
+      onBarrierPassed: () => happened.push(`passed ${self.cell.barriers.passedSentAtMs}`),
       onWentBack: (to) => happened.push(`back to ${to}`),
       onHistoryReset: () => happened.push(`reset, snapshot: ${self.cell.snapshot()?.version}`),
       onListedAfterReset: () => happened.push("listed after reset"),
@@ -92,9 +89,9 @@ test("after a reset of the worker's history there is no snapshot until the next 
   const { cell, clock, handler, reach, answerBarriers, taken } = bench();
   const leadership = new AbortController();
   reach(50);
-  cell.start(leadership.signal);
+  cell.barriers.start(leadership.signal);
   answerBarriers(20);
-  cell.wantBarrier(clock.monotonicMs());
+  cell.barriers.want(clock.monotonicMs());
   await clock.advance(10);
   assert.deepEqual(taken(), ["progress", "reset, snapshot: undefined", "relist"]);
   const resetAtMs = 1;

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as v from "valibot";
 import { decodePodProtector, withTypeMeta } from "../../../../src/api/v1alpha1/decode.ts";
 import { type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { isFilled, readPodSelector, stringMap } from "../../../../src/api/v1alpha1/label-selector.ts";
+import { annotations, isInShadow } from "../../../../src/api/v1alpha1/names.ts";
 
 const time = "2026-01-01T00:00:00.000001Z";
 const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
@@ -162,4 +165,43 @@ test("conditions are kept as they are, and a malformed list is absent instead of
   assert.deepEqual(conditionsOf([condition]), [condition]);
   assert.equal(conditionsOf(null), undefined);
   assert.equal(conditionsOf([{ ...condition, status: "Perhaps" }]), undefined);
+});
+
+const selector = { matchLabels: { app: "web" } };
+
+test("the selector of a workload is read in both forms, and one that selects everything is none", () => {
+  const labels = { app: "web", constructor: "a" };
+  assert.deepEqual(readPodSelector({ matchLabels: labels, other: 1 }, false), { matchLabels: labels });
+  assert.deepEqual(readPodSelector(labels, true), { matchLabels: labels });
+  const matchExpressions = [{ key: "app", operator: "In", values: ["web"] }];
+  assert.deepEqual(readPodSelector({ matchExpressions }, false), { matchExpressions });
+  for (const isLabels of [true, false])
+    for (const other of [undefined, null, {}, [], 3, "app=web", { matchLabels: 3 }, { matchExpressions: [{}] }])
+      assert.equal(readPodSelector(other, isLabels), undefined, JSON.stringify([other, isLabels]));
+});
+
+test("a selector that selects everything is told from one that does not", () => {
+  assert.ok(isFilled(selector) && isFilled({ matchExpressions: [{ key: "a", operator: "Exists" }] }));
+  assert.ok(!isFilled({}) && !isFilled({ matchLabels: {}, matchExpressions: [] }));
+});
+
+test("every key is kept, whatever it means to JavaScript", () => {
+  const text = '{"app":"web","constructor":"a","prototype":"b","__proto__":"c","toString":"d"}';
+  const read = v.safeParse(stringMap, JSON.parse(text));
+  assert.ok(read.success);
+  assert.equal(JSON.stringify(read.output), text);
+});
+
+test("anything but a map of strings is refused", () => {
+  for (const other of [null, [], ["a"], "a", 1, { a: 1 }, { a: null }, { a: { b: "c" } }]) {
+    assert.equal(v.safeParse(stringMap, other).success, false, JSON.stringify(other));
+  }
+});
+
+test("only the value shadow takes a PodProtector out of force, whatever else its metadata is", () => {
+  assert.equal(isInShadow({ annotations: { [annotations.mode]: "shadow" } }), true);
+  for (const value of ["Shadow", "off", "", 1, null, ["shadow"]])
+    assert.equal(isInShadow({ annotations: { [annotations.mode]: value } }), false);
+  for (const metadata of [undefined, null, "shadow", {}, { annotations: "shadow" }])
+    assert.equal(isInShadow(metadata), false);
 });

@@ -12,7 +12,7 @@ import {
 } from "../../../../src/commands/check/facts.ts";
 import { type Group } from "../../../../src/commands/check/finding.ts";
 import { judge } from "../../../../src/commands/check/judge.ts";
-import { ownDefinition } from "../../../../src/commands/crd/definition.ts";
+import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
 import { decodeGeneratorState } from "../../../../src/kube/generator-state.ts";
 import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";

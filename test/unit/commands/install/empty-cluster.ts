@@ -143,7 +143,7 @@ export function createStage(): Stage {
       const complaints: string[] = [];
       const ran: { end?: Ran } = {};
       const running = runCommand(["install", ...argv], {
-        ...surroundings(clusters, clock, stop),
+        ...questions(clusters, clock, stop),
         write: (text) => void printed.push(text),
         complain: (line) => void complaints.push(line),
       }).then(({ exitCode, problem }) => {
@@ -166,7 +166,7 @@ export const kubeconfig = JSON.stringify({
   })),
 });
 
-function surroundings(
+function questions(
   clusters: Stage["clusters"],
   clock: VirtualClock,
   stop: AbortController,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Budget, readBudget } from "../../../../src/commands/simulate/budgets.ts";
 import { type DrainPlan, freeOf, planDrain } from "../../../../src/commands/simulate/drain-plan.ts";
 import { Guard } from "../../../../src/commands/simulate/guard.ts";
-import { type Guarding } from "../../../../src/commands/simulate/guarding.ts";
+import { type Guarding } from "../../../../src/commands/simulate/guard.ts";
 import { type SimulatedPod } from "../../../../src/commands/simulate/simulated-pods.ts";
 import { guardOptions, pod, podsNamed, protector } from "./support.ts";
 

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { summarize } from "../../../../src/accounting/count/summary.ts";
 import { type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { type GuardOptions } from "../../../../src/commands/simulate/guard.ts";
-import { type Guarding, readGuarding } from "../../../../src/commands/simulate/guarding.ts";
+import { type Guarding, type GuardOptions, readGuarding } from "../../../../src/commands/simulate/guard.ts";
 import { readSimulatedPod, type SimulatedPod } from "../../../../src/commands/simulate/simulated-pods.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { type JsonObject } from "../../../double/index.ts";

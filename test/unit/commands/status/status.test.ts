@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellLeaseAnnotations } from "../../../../src/api/cell-lease.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches/latches.ts";
+import { lookAt } from "../../../../src/commands/fleet/look.ts";
+import {
+  cellLines,
+  cellsJson,
+  cellsTable,
+  cellTone,
+  heardText,
+  isCellWrong,
+} from "../../../../src/commands/status/cell-lines.ts";
+import { encodeLatches, latchesKey } from "../../../../src/generator/mass-changes/latches.ts";
 import { generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { builtInResources } from "../../../double/index.ts";
@@ -14,8 +23,12 @@ import {
   createRefusal,
   type Fleet,
   forbid,
+  plainTerminal,
   systemNamespace,
 } from "../support/fleet.ts";
+import { goldenOf } from "../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 /** Three cells, one of them silent; a workload at its floor, one that is well, one that waits for the silent cell. */
 async function shopFleet(): Promise<Fleet> {
@@ -51,19 +64,9 @@ async function shopFleet(): Promise<Fleet> {
   return fleet;
 }
 
-test("status shows what is wrong first, with the numbers, the cells and the age of silent ones", async () => {
+test("status shows what is wrong first, with the numbers, the cells and the age of silent ones", async (t) => {
   const fleet = await shopFleet();
-  const { exitCode, stdout, stderr, problem } = await fleet.run("status");
-  assert.deepEqual([exitCode, stderr, problem], [1, [], undefined]);
-  const lines = stdout.split("\n");
-  assert.match(lines[1] ?? "", /^shop\/billing +9 +8 +0 +0 +cell silent/);
-  assert.match(stdout, /\n {4}cells: w1 4, w2 4, w3 silent 4 m 02 s \(4\)\n/);
-  assert.match(stdout, /\nshop\/checkout +34 +34 +0 +0 +at floor\n/);
-  assert.match(stdout, /\n {4}at floor for 4 m 00 s\n/);
-  assert.match(stdout, /\nshop\/search +90 +117 +0 +27 +ok\n/);
-  assert.match(stdout, /\n3 PodProtectors: 1 cell silent, 1 at floor, 1 ok\n/);
-  assert.match(stdout, /\nw3 +4 m 02 s ago +4 +aggregator-w3 +silent\n/);
-  assert.match(stdout, /\ngenerator {2}generator-1 heard 2.0 s ago\n/);
+  await shown(t, fleet, "status");
 });
 
 test("status fits 80 and 120 columns and has no escape codes in a pipe", async () => {
@@ -86,37 +89,27 @@ test("status fits 80 and 120 columns and has no escape codes in a pipe", async (
   }
 });
 
-test("a wide status has the cells beside the numbers, and below where they would have to be cut", async () => {
+test("a wide status has the cells beside the numbers, and below where they would have to be cut", async (t) => {
   const fleet = await shopFleet();
   fleet.terminal = { ...fleet.terminal, columns: 120 };
-  const { stdout } = await fleet.run("status");
-  assert.match(stdout, /\nshop\/checkout +34 +34 +0 +0 {2}w1 19, w2 15 +at floor\n/);
-  assert.match(stdout, /\nshop\/billing +9 +8 +0 +0 {2}3 cells +cell silent\n {4}cells: w1 4, w2 4, w3 silent .*\n/);
+  await shown(t, fleet, "status");
 });
 
-test("status restricted to a namespace names no other, and leaves the namespace out of the names", async () => {
+test("status restricted to a namespace names no other, and leaves the namespace out of the names", async (t) => {
   const fleet = await shopFleet();
   await createProtector(fleet.core, "elsewhere", { namespace: "default", cells: [{ cellID: "w1", available: 0 }] });
-  const { stdout } = await fleet.run("status", "-n", "shop");
-  assert.match(stdout, /\nbilling +9 +8 /);
-  assert.doesNotMatch(stdout, /elsewhere|shop\//);
-  assert.match(
-    (await fleet.run("status", "-n", "kube-public")).stdout,
-    /^No PodProtectors in namespace kube-public\.\n/,
-  );
+  await shown(t, fleet, "status", "-n", "shop");
+  await shown(t, fleet, "status", "-n", "kube-public");
 });
 
-test("status of a sound fleet exits with 0 and says so", async () => {
+test("status of a sound fleet exits with 0 and says so", async (t) => {
   const fleet = await createFleet();
   await createCellLease(fleet.core, fleet.clock, "w1");
   await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
-  const { exitCode, stdout } = await fleet.run("status");
-  assert.equal(exitCode, 0);
-  assert.match(stdout, /\n1 PodProtector: 1 ok\n/);
-  assert.doesNotMatch(stdout, /refused/);
+  await shown(t, fleet, "status");
 });
 
-test("status tells refusals, held changes, a cell without reviews, and what is gone", async () => {
+test("status tells refusals, held changes, a cell without reviews, and what is gone", async (t) => {
   const fleet = await shopFleet();
   const { core, clock } = fleet;
   await createRefusal(fleet, { name: "checkout", count: 251, agoMs: 12_000 });
@@ -130,24 +123,16 @@ test("status tells refusals, held changes, a cell without reviews, and what is g
     metadata: { name: generatorStateName },
     data: { [latchesKey]: encodeLatches({ latched, approvals: [] }) },
   });
-  const { stdout } = await fleet.run("status");
-  assert.match(stdout, /\nshop\/checkout +34 +34 +0 +0 +at floor\n/);
-  assert.match(stdout, /\n {4}refused 251 times lately, last 12 s ago\n/);
-  assert.match(stdout, /\nw4 .* gate missing\n {4}its API server asks no webhook: any pod can be deleted there/);
-  assert.match(stdout, /\nheld +changes of cause namespace\/shop for 1 m 00 s; see podseidon approve\n/);
-  assert.match(stdout, /\ngone +shop\/gone \(UID 1{8}-.*\) is gone/);
+  await shown(t, fleet, "status");
 });
 
-test("status tells of forced deletions and who forced them, beside what was refused", async () => {
+test("status tells of forced deletions and who forced them, beside what was refused", async (t) => {
   const fleet = await createFleet();
   await createCellLease(fleet.core, fleet.clock, "w1");
   await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
   const message = 'Deletions by "alice" were forced that would be refused; last: Deletion of pod web-1';
   await createRefusal(fleet, { name: "web", count: 3, agoMs: 12_000, reason: "ForcedDeletion", message });
-  const { exitCode, stdout } = await fleet.run("status");
-  assert.equal(exitCode, 0);
-  assert.match(stdout, /\n {4}forced 3 times lately, last 12 s ago, by alice 3\n/);
-  assert.doesNotMatch(stdout, /refused/);
+  await shown(t, fleet, "status");
   const { cores } = JSON.parse((await fleet.run("status", "--output=json")).stdout) as {
     cores: { protectors: { forced: number; forcedCallers: unknown; refused: number }[] }[];
   };
@@ -155,21 +140,16 @@ test("status tells of forced deletions and who forced them, beside what was refu
   assert.deepEqual([forced, forcedCallers, refused], [3, [{ name: "alice", count: 3 }], 0]);
 });
 
-test("status says which right is missing, shows the rest, and does not call that sound", async () => {
+test("status says which right is missing, shows the rest, and does not call that sound", async (t) => {
   const fleet = await createFleet();
   await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
   forbid(fleet.core, /leases/);
-  const { exitCode, stdout } = await fleet.run("status");
-  assert.equal(exitCode, 1);
-  assert.match(stdout, /\nshop\/web +1 +2 +0 +1 +ok\n/);
-  assert.match(stdout, /\nunread {2}core: you may not list leases\.coordination\.k8s\.io in namespace/);
+  await shown(t, fleet, "status");
   forbid(fleet.core, /podprotectors/);
-  const nothing = await fleet.run("status");
-  assert.equal(nothing.exitCode, 1);
-  assert.match(nothing.problem ?? "", /^core: you may not list podprotectors\.podseidon\.kubewharf\.io; ask for/);
+  await shown(t, fleet, "status");
 });
 
-test("status of 10,000 PodProtectors reads pages and shows what is wrong and a count of the rest", async () => {
+test("status of 10,000 PodProtectors reads pages and shows what is wrong and a count of the rest", async (t) => {
   const fleet = await createFleet();
   const cells = [{ cellID: "w1", available: 2 }];
   const { metadata } = await createProtector(fleet.core, "web", { cells });
@@ -189,19 +169,15 @@ test("status of 10,000 PodProtectors reads pages and shows what is wrong and a c
     const rest = from + limit < items.length ? { continue: String(from + limit) } : {};
     return { metadata: { resourceVersion: "9", ...rest }, items: items.slice(from, from + limit) };
   };
-  const { exitCode, stdout } = await fleet.run("status");
-  assert.equal(exitCode, 1);
+  await shown(t, fleet, "status");
   assert.equal(pages.length, 40);
-  assert.match(stdout, /\n10000 PodProtectors: 100 below floor, 9900 ok\n {2}\(9950 not shown: .* status --all\)\n/);
-  assert.equal(stdout.match(/^shop\//gm)?.length, 50);
   assert.equal((await fleet.run("status", "--all")).stdout.match(/^shop\//gm)?.length, 10_000);
 });
 
-test("status of several cores has a part for each", async () => {
+test("status of several cores has a part for each", async (t) => {
   const fleet = await createFleet("other");
   await createProtector(fleet.core, "web", { cells: [{ cellID: "w1", available: 2 }] });
-  const { stdout } = await fleet.run("status", "--core", "east=core", "--core", "west=other");
-  assert.match(stdout, /^core east\nPROTECTOR .*\n(.*\n)*\ncore west\nNo PodProtectors\.\n/);
+  await shown(t, fleet, "status", "--core", "east=core", "--core", "west=other");
 });
 
 test("status -o json has the numbers, states, cells and what is unread", async () => {
@@ -267,4 +243,68 @@ test("status --watch on a screen that is too small keeps its top, where what is 
   assert.equal(lines.length, 6);
   assert.match(lines[2] ?? "", /^shop\/billing .* cell silent$/);
   assert.match(lines[4] ?? "", /^\(\d+ more lines\)$/);
+});
+
+test("each cell has a state and what there is to say about it", async () => {
+  const { core, clock, stop } = await createFleet();
+  const lease = (cellID: string, agoMs: number, annotations = {}) =>
+    createCellLease(core, clock, cellID, { agoMs, annotations });
+  await lease("ok", 300);
+  await lease("late", 60_000);
+  await lease("silent", 200_000);
+  await lease("kept", 200_000, { [cellLeaseAnnotations.keepUntil]: "2026-01-01T01:00:00Z" });
+  await lease("retiring", 300, { [cellLeaseAnnotations.forget]: "true" });
+  await lease("missing", 300, { [cellLeaseAnnotations.gate]: "missing" });
+  await lease("other", 300, { [cellLeaseAnnotations.gate]: "other-cell w7" });
+  await lease("odd", 300, { [cellLeaseAnnotations.keepUntil]: "soon" });
+  const bucket = { startTime: "2026-01-01T00:00:00.000000Z", podUID: "x" } as never;
+  await createProtector(core, "web", {
+    cells: [
+      { cellID: "ok", available: 3 },
+      { cellID: "go", available: 2 },
+      { cellID: "ghost", admissionHistory: { buckets: [bucket] } },
+    ],
+  });
+  const signal = stop.signal;
+  const options = { core: "core", client: core.client, namespace: undefined, leaseNamespace: systemNamespace };
+  const lines = cellLines(await lookAt({ ...options, clock, signal }));
+  assert.deepEqual(
+    lines.map(({ cellID, state, protectors, available }) => [cellID, state, protectors, available]),
+    [
+      ["ghost", "ghost", 1, 0],
+      ["missing", "gate missing", 0, 0],
+      ["other", "gate wrong", 0, 0],
+      ["silent", "silent", 0, 0],
+      ["go", "no heartbeat", 1, 2],
+      ["kept", "silent, kept", 0, 0],
+      ["late", "late", 0, 0],
+      ["odd", "ok", 0, 0],
+      ["ok", "ok", 1, 3],
+      ["retiring", "retiring", 0, 0],
+    ],
+  );
+  const remarksOf = (cell: string): readonly string[] => lines.find(({ cellID }) => cellID === cell)?.remarks ?? [];
+  assert.deepEqual(remarksOf("kept"), ["its last counts are kept in force until 2026-01-01T01:00:00.000000Z"]);
+  assert.deepEqual(remarksOf("other"), ["its API server asks the webhook for another cell: w7 (looked at every 10 s)"]);
+  assert.match(remarksOf("odd")[0] ?? "", /keep-until="soon" is ignored; allowed: an RFC 3339 time/);
+  assert.deepEqual(lines.map(heardText).slice(0, 2), ["never", "0.3 s ago"]);
+  assert.deepEqual([isCellWrong("retiring"), cellTone("ok"), cellTone("ghost")], [false, "good", "bad"]);
+});
+
+test("without cells there is no table, and with one it has its holder and age", async () => {
+  const { core, clock, stop } = await createFleet();
+  const look = () =>
+    lookAt({
+      core: "core",
+      client: core.client,
+      namespace: undefined,
+      leaseNamespace: systemNamespace,
+      clock,
+      signal: stop.signal,
+    });
+  assert.equal(cellsTable(await look(), plainTerminal), "");
+  await createCellLease(core, clock, "w1", { agoMs: 300 });
+  const found = await look();
+  assert.match(cellsTable(found, plainTerminal), /\nw1 +0\.3 s ago +0 +aggregator-w1 +ok\n$/);
+  assert.deepEqual(cellsJson(found).core, "core");
 });

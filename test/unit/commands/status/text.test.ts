@@ -1,11 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CoreLook } from "../../../../src/commands/fleet/look.ts";
-import { isAnythingWrong, statusText } from "../../../../src/commands/status/text.ts";
 import { glanceAt } from "../../../../src/accounting/silence/glance.ts";
+import { objectKey } from "../../../../src/api/object-key.ts";
+import { type CoreLook, lookAt } from "../../../../src/commands/fleet/look.ts";
+import { refusalsOf } from "../../../../src/commands/fleet/refusals.ts";
+import { type Standing, type State } from "../../../../src/commands/fleet/standing.ts";
+import { standingJson, statusJson } from "../../../../src/commands/status/json.ts";
+import {
+  areWrong,
+  chosenLines,
+  isAnythingWrong,
+  keyOf,
+  lostDefinitionText,
+  statusText,
+} from "../../../../src/commands/status/text.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { lease } from "../../accounting/silence/lease-lists.ts";
-import { plainTerminal } from "../support/fleet.ts";
+import { onLostCore } from "../restore/lost-core.ts";
+import { createFleet, createProtector, createRefusal, plainTerminal, systemNamespace } from "../support/fleet.ts";
 
 const empty: CoreLook = {
   core: "core",
@@ -55,4 +67,107 @@ test("an invalid PodProtector is told with the reason, and hostile text does no 
   assert.match(text, /\nshop\/we\?\[2Jb +- +- +- +- {2}unusable\n/);
   assert.match(text, /\n {4}invalid, so deletions of its pods are refused: spec: /);
   assert.match(text, /^[\x20-\x7e\n]*$/);
+});
+
+const lostView = { terminal: plainTerminal, program: "podseidon" };
+
+test("the way back of a lost CRD is a command on a line of its own, and nothing is said of one that is there", () => {
+  assert.equal(
+    lostDefinitionText({ definition: "terminating" }, lostView),
+    "The CRD of PodProtectors has been deleted; finalizers alone keep what is left.\n" +
+      "  Do not restart webhooks. Stop the generator, leave it stopped, and then:\n  podseidon restore crd\n",
+  );
+  const gone = lostDefinitionText({ definition: "gone" }, lostView);
+  assert.match(gone, /^The CRD of PodProtectors is gone, .*\n.*\n {2}podseidon restore crd --file=FILE\n$/);
+  assert.equal(lostDefinitionText({ definition: "there" }, lostView), "");
+  assert.equal(lostDefinitionText({ definition: undefined }, lostView), "");
+});
+
+test("status begins with a CRD that somebody has deleted, though every line below looks well", () =>
+  onLostCore(async (core) => {
+    await core.lose();
+    const { exitCode, stdout } = await core.fleet.run("status");
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /^The CRD of PodProtectors has been deleted; .*\n.*\n {2}podseidon restore crd\n/);
+    assert.match(stdout, /\n2 PodProtectors: /);
+  }));
+
+test("explain begins with a CRD that somebody has deleted, since its advice is for a core that has one", () =>
+  onLostCore(async (core) => {
+    const before = await core.fleet.run("explain", "protector", "a", "-n", "shop");
+    await core.lose();
+    const { exitCode, stdout } = await core.fleet.run("explain", "protector", "a", "-n", "shop");
+    assert.equal(exitCode, before.exitCode);
+    assert.match(stdout, /^The CRD of PodProtectors has been deleted; .*\n.*\n {2}podseidon restore crd\n\nPodP/);
+    assert.match(before.stdout, /^PodProtector /);
+  }));
+
+const one = (name: string, state: State): Standing =>
+  ({ namespace: "shop", name, states: [state] }) as unknown as Standing;
+const many = (count: number, state: State): Standing[] =>
+  Array.from({ length: count }, (_, index) => one(`${state}-${index}`, state));
+
+test("a small fleet is shown whole, what is wrong first and then by name", () => {
+  const invalid = { namespace: "shop", name: "bad", reason: "x" };
+  const { lines, counts, left } = chosenLines([one("z", "ok"), one("b", "ok"), one("y", "at floor")], [invalid], false);
+  assert.deepEqual(lines.map(keyOf), ["shop/bad", "shop/y", "shop/b", "shop/z"]);
+  assert.deepEqual(
+    [...counts],
+    [
+      ["unusable", 1],
+      ["at floor", 1],
+      ["ok", 2],
+    ],
+  );
+  assert.equal(left, 0);
+});
+
+test("of a large fleet those that are well or in shadow are only counted, unless all are asked for", () => {
+  const fleet = [...many(30, "ok"), ...many(5, "shadow"), ...many(60, "below floor")];
+  const { lines, left } = chosenLines(fleet, [], false);
+  assert.deepEqual([lines.length, left], [50, 45]);
+  assert(lines.every(({ state }) => state === "below floor"));
+  assert.equal(chosenLines(fleet, [], true).left, 0);
+});
+
+test("a fleet is wrong when one of them is", () => {
+  assert.equal(areWrong(chosenLines([one("a", "ok"), one("b", "undrainable")], [], false)), false);
+  assert.equal(areWrong(chosenLines([one("a", "ok"), one("b", "dangling")], [], false)), true);
+});
+
+test("JSON has each PodProtector with its cells and refusals", async () => {
+  const fleet = await createFleet();
+  const { core, clock, stop } = fleet;
+  await createProtector(core, "web", { minAvailable: 1, cells: [{ cellID: "w1", available: 3 }] });
+  await createRefusal(fleet, { name: "web", count: 4, agoMs: 0 });
+  const look = await lookAt({
+    core: "core",
+    client: core.client,
+    namespace: undefined,
+    leaseNamespace: systemNamespace,
+    clock,
+    signal: stop.signal,
+  });
+  const [standing] = look.protectors?.standings ?? [];
+  const refused = refusalsOf(look.events ?? []).get(objectKey("shop", "web"));
+  const expected = {
+    namespace: "shop",
+    name: "web",
+    mustStay: 1,
+    available: 3,
+    promised: 0,
+    free: 2,
+    states: ["ok"],
+    isWrong: false,
+    cells: [{ cell: "w1", counts: "in-force", available: 3, promised: 0, silentForMs: undefined }],
+    refused: 4,
+    refusedCallers: [],
+    lastRefusedAt: "2026-01-01T00:00:00.000000Z",
+    forced: 0,
+    forcedCallers: [],
+    lastForcedAt: undefined,
+  };
+  assert.deepEqual(standingJson(standing!, refused, undefined), expected);
+  const text = JSON.stringify(statusJson([look]));
+  assert(text.startsWith('{"isWrong":false,"cores":[{"core":"core","at":"2026-01-01T00:00:00.000000Z"'));
 });

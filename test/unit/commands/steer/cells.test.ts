@@ -10,6 +10,9 @@ import {
   forbid,
   systemNamespace,
 } from "../support/fleet.ts";
+import { goldenOf } from "../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const clusterUID = "11111111-2222-3333-4444-555555555555";
 
@@ -31,17 +34,9 @@ async function twoCells(): Promise<Fleet> {
   return fleet;
 }
 
-test("cells list shows every cell of a Lease or a status, silent ones first", async () => {
+test("cells list shows every cell of a Lease or a status, silent ones first", async (t) => {
   const fleet = await twoCells();
-  const { exitCode, stdout } = await fleet.run("cells", "list");
-  assert.equal(exitCode, 1);
-  assert.deepEqual(stdout.split("\n"), [
-    "CELL          HEARD  COUNTED  AGGREGATOR     STATE",
-    "w2    10 m 00 s ago        2  aggregator-w2  silent",
-    "go            never        1                 no heartbeat",
-    "w1        2.0 s ago        3  aggregator-w1  ok",
-    "",
-  ]);
+  await shown(t, fleet, "cells", "list");
   const json = JSON.parse((await fleet.run("cells", "list", "-o", "json")).stdout) as {
     cores: { cells: { cell: string; state: string }[] }[];
   };
@@ -55,49 +50,36 @@ test("cells list shows every cell of a Lease or a status, silent ones first", as
   );
 });
 
-test("cells keep says what it does, writes the annotation, and --undo takes it off", async () => {
+test("cells keep says what it does, writes the annotation, and --undo takes it off", async (t) => {
   const fleet = await twoCells();
-  const kept = await fleet.run("cells", "keep", "w2", "--for", "2h");
-  assert.deepEqual([kept.exitCode, kept.problem], [0, undefined]);
-  assert.match(
-    kept.stdout,
-    /^core: the Lease podseidon-system\/cell-[0-9a-f]{16} of cell w2 gets the\n {2}annotation /,
-  );
-  assert.match(kept.stdout, /keep-until=2026-01-01T02:00:00Z/);
-  assert.match(kept.stdout, /To end it early: podseidon\n {2}cells keep w2 --undo\n/);
+  await shown(t, fleet, "cells", "keep", "w2", "--for", "2h");
   assert.equal(leaseOf(fleet, "w2")?.metadata.annotations?.[cellLeaseAnnotations.keepUntil], "2026-01-01T02:00:00Z");
-  assert.match((await fleet.run("cells", "list")).stdout, /\nw2 .* silent, kept\n/);
-  assert.equal((await fleet.run("cells", "keep", "w2", "--undo")).exitCode, 0);
+  await shown(t, fleet, "cells", "list");
+  await shown(t, fleet, "cells", "keep", "w2", "--undo");
   assert.equal(leaseOf(fleet, "w2")?.metadata.annotations?.[cellLeaseAnnotations.keepUntil], undefined);
 });
 
-test("cells keep --dry-run stores nothing", async () => {
+test("cells keep --dry-run stores nothing", async (t) => {
   const fleet = await twoCells();
-  const { exitCode, stdout } = await fleet.run("cells", "keep", "w2", "--for=2h", "--dry-run");
-  assert.equal(exitCode, 0);
-  assert.match(stdout, /\(dry\n? *run\)/);
+  await shown(t, fleet, "cells", "keep", "w2", "--for=2h", "--dry-run");
   assert.equal(leaseOf(fleet, "w2")?.metadata.annotations?.[cellLeaseAnnotations.keepUntil], undefined);
 });
 
-test("cells adopt takes the UID of the cluster from --cluster, or from the worker itself", async () => {
+test("cells adopt takes the UID of the cluster from --cluster, or from the worker itself", async (t) => {
   const fleet = await twoCells();
-  assert.equal((await fleet.run("cells", "adopt", "w1", "--cluster", clusterUID)).exitCode, 0);
+  await shown(t, fleet, "cells", "adopt", "w1", "--cluster", clusterUID);
   assert.equal(leaseOf(fleet, "w1")?.metadata.annotations?.[cellLeaseAnnotations.adopt], clusterUID);
   const worker = fleet.clusters.get("worker")!;
   const { uid } = worker.engine.get(builtInResources.namespaces, undefined, "kube-system").metadata;
-  assert.equal((await fleet.run("cells", "adopt", "w1", "--worker", "w1=worker")).exitCode, 0);
+  await shown(t, fleet, "cells", "adopt", "w1", "--worker", "w1=worker");
   assert.equal(leaseOf(fleet, "w1")?.metadata.annotations?.[cellLeaseAnnotations.adopt], uid);
 });
 
-test("cells forget asks for the retirement, and creates the Lease of a cell that has none", async () => {
+test("cells forget asks for the retirement, and creates the Lease of a cell that has none", async (t) => {
   const fleet = await twoCells();
-  const live = await fleet.run("cells", "forget", "w1");
-  assert.equal(live.exitCode, 0);
-  assert.match(live.stdout, /It is still heard: the generator waits for its silence/);
+  await shown(t, fleet, "cells", "forget", "w1");
   assert.equal(leaseOf(fleet, "w1")?.metadata.annotations?.[cellLeaseAnnotations.forget], "true");
-  const without = await fleet.run("cells", "forget", "go");
-  assert.equal(without.exitCode, 0);
-  assert.doesNotMatch(without.stdout, /still heard/);
+  await shown(t, fleet, "cells", "forget", "go");
   const { labels = {}, annotations = {} } = leaseOf(fleet, "go")?.metadata ?? {};
   assert.deepEqual([labels[cellLeaseLabels.cell], annotations[cellLeaseAnnotations.forget]], ["go", "true"]);
 });
@@ -124,11 +106,10 @@ test("cells names what is wrong with its arguments, and changes nothing then", a
   assert.deepEqual(fleet.core.client.writes, []);
 });
 
-test("cells says which right is missing", async () => {
+test("cells says which right is missing", async (t) => {
   const fleet = await twoCells();
   forbid(fleet.core, /^PATCH .*leases/);
-  const { exitCode, problem } = await fleet.run("cells", "forget", "w1");
-  assert.equal(exitCode, 1);
+  const { problem } = await shown(t, fleet, "cells", "forget", "w1");
   assert.equal(
     problem,
     "nothing was changed by this: core: you may not patch leases.coordination.k8s.io " +

@@ -4,6 +4,9 @@ import { finalizer } from "../../../../src/api/v1alpha1/names.ts";
 import { errorOfResponse } from "../../../../src/kube/kube-errors.ts";
 import { builtInResources, type JsonObject, type KubeObject, startControllers } from "../../../double/index.ts";
 import { createFleet, type Fleet, forbid } from "../support/fleet.ts";
+import { goldenOf } from "../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const { deployments, replicaSets, pods } = builtInResources;
 
@@ -70,10 +73,9 @@ test("approve --undo makes a held, deleted Deployment again, and its pods stay",
   assert.deepEqual(uidsOf(fleet), fleet.podsBefore);
 });
 
-test("approve --undo --dry-run prints the manifest and changes nothing", async () => {
+test("approve --undo --dry-run prints the manifest and changes nothing", async (t) => {
   const fleet = await heldDeletion();
-  const { exitCode, stdout } = await fleet.run("approve", "--undo", "deploy/web", "-n", "shop", "--dry-run");
-  assert.equal(exitCode, 0);
+  const { stdout } = await shown(t, fleet, "approve", "--undo", "deploy/web", "-n", "shop", "--dry-run");
   const manifest = JSON.parse(stdout.split("\n")[1] ?? "") as JsonObject;
   const { name, labels, uid, finalizers, deletionTimestamp } = manifest["metadata"] as JsonObject;
   assert.deepEqual([name, labels], ["web", { app: "web" }]);

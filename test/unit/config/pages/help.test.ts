@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { roleHelp } from "../../../../src/config/pages/first-flags.ts";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { roleHelp, defaultText, roleHelpText } from "../../../../src/config/pages/help.ts";
 import { roles } from "../../../../src/config/flag.ts";
 import { flagNames, isUsedBy } from "../../../../src/config/flag-table.ts";
-import { defaultText, roleHelpText } from "../../../../src/config/pages/help.ts";
 import { loadGood } from "../load.ts";
+import { flagsPage } from "../../../../src/config/pages/docs.ts";
 
 const isLineOf = (line: string, name: string): boolean =>
   line.startsWith(`  --${name}=`) || line.startsWith(`  --${name}[`);
@@ -57,4 +59,17 @@ for (const role of roles) {
 test("defaults are written as a person would write them", () => {
   assert.equal(defaultText("aggregator-settle-window"), "1m15s");
   assert.equal(defaultText("core-kube-config"), undefined);
+});
+
+test("docs/flags.md is up to date: node scripts/n.mjs src/config/pages/docs.ts", () => {
+  const page = readFileSync(path.join(import.meta.dirname, "../../../../docs/flags.md"), "utf8");
+  assert.equal(page, flagsPage());
+});
+
+test("every flag has a row with four cells", () => {
+  const rows = flagsPage().split("\n");
+  for (const name of flagNames) {
+    const row = rows.find((line) => line.startsWith(`| \`--${name}\` |`));
+    assert.equal(row?.replaceAll("\\|", "").split("|").length, 6, name);
+  }
 });

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { CORE_SCHEMA, load as loadYaml } from "js-yaml";
-import { printConfig } from "../../../../src/config/pages/effective.ts";
+import { printConfig, configSchema } from "../../../../src/config/pages/effective.ts";
 import { roles } from "../../../../src/config/flag.ts";
 import { flagNames, flags } from "../../../../src/config/flag-table.ts";
-import { configSchema } from "../../../../src/config/pages/schema.ts";
 import { load } from "../load.ts";
 
 const schema = configSchema();

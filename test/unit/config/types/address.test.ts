@@ -11,7 +11,15 @@ import {
   maskPasswords,
   masterUrlProblem,
   pathPrefixProblem,
+  clientCellProblem,
+  readClientCell,
 } from "../../../../src/config/types/address.ts";
+import {
+  labelKeyProblem,
+  labelValueProblem,
+  namespaceProblem,
+  objectNameProblem,
+} from "../../../../src/config/types/kubernetes-names.ts";
 
 const good = (check: (text: string) => string | undefined, ...texts: string[]): void => {
   for (const text of texts) assert.equal(check(text), undefined, text);
@@ -67,4 +75,40 @@ test("a certificate name is what certificates contain, and one item of a list", 
 test("a server is named by DNS names in lower case, with a wildcard in front at most, and by addresses", () => {
   good(serverNameProblem, "a", "podseidon-webhook.podseidon-system.svc", "*.example.com", "10.0.0.1", "::1");
   bad(serverNameProblem, "", "A.example", "a b", "a.*.b", "a:443", "x".repeat(254));
+});
+
+type Check = (text: string) => string | undefined;
+const cases: readonly [Check, readonly string[], readonly string[]][] = [
+  [namespaceProblem, ["default", "a-1"], ["", "A", "a.b", "-a", "a-", "a".repeat(64)]],
+  [objectNameProblem, ["a", "a.b-c.d1"], ["", "A", "a..b", ".a", "a_b", "a".repeat(254)]],
+  [
+    labelKeyProblem,
+    ["a", "A_b.c-d", "example.com/a"],
+    ["", "/a", "a/", "a/b/c", "Example.com/a", "-a", "a".repeat(64)],
+  ],
+  [labelValueProblem, ["", "a", "A_b.c-d"], ["-a", "a b", "a/b", "a".repeat(64)]],
+];
+
+test("names are checked as by the API server", () => {
+  for (const [check, good, bad] of cases) {
+    for (const text of good) assert.equal(check(text), undefined, `${check.name} ${text}`);
+    for (const text of bad) assert.notEqual(check(text), undefined, `${check.name} ${text}`);
+  }
+});
+
+test("the cell of a client stands after the last equals sign, since names of certificates may hold some", () => {
+  assert.deepEqual(readClientCell("spiffe://example.com/a?b=c=worker-1"), {
+    name: "spiffe://example.com/a?b=c",
+    cell: "worker-1",
+  });
+});
+
+test("a client without a name, or with what is no cell, is a problem that names the part", () => {
+  assert.equal(clientCellProblem("worker-1=worker-1"), undefined);
+  assert.equal(clientCellProblem("worker-1"), "is not NAME=CELL");
+  assert.equal(clientCellProblem("=worker-1"), "is not NAME=CELL");
+  assert.equal(clientCellProblem("a\nb=worker-1"), "begins with what is not a certificate name");
+  assert.equal(clientCellProblem(`${"a".repeat(254)}=worker-1`), "begins with what is not a certificate name");
+  assert.equal(clientCellProblem("a=b/c"), 'ends with "b/c", which is not a cell ID');
+  assert.equal(clientCellProblem("a="), 'ends with "", which is not a cell ID');
 });

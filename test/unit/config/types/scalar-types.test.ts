@@ -10,7 +10,9 @@ import {
   port,
   text,
 } from "../../../../src/config/types/scalar-types.ts";
-import { type ValueType } from "../../../../src/config/types/value-type.ts";
+import { type ValueType, inputText, quote } from "../../../../src/config/types/value-type.ts";
+import { formatDuration, parseDurationMs } from "../../../../src/config/types/duration.ts";
+import { nearest } from "../../../../src/config/types/nearest.ts";
 
 function reads<T>(type: ValueType<T>, cases: Readonly<Record<string, T>>): void {
   for (const [input, value] of Object.entries(cases)) {
@@ -88,4 +90,88 @@ test("a single value cannot be a list or a map", () => {
     assert.equal(type.parse(["a"]).ok, false);
     assert.equal(type.parse({ a: "b" }).ok, false);
   }
+});
+
+const cases: readonly [string, number][] = [
+  ["0", 0],
+  ["0s", 0],
+  ["1h2m3s", 3_723_000],
+  ["100ms", 100],
+  ["1.5s", 1500],
+  [".5s", 500],
+  ["1.s", 1000],
+  ["1.1s", 1100],
+  ["1us", 0.001],
+  ["1µs", 0.001],
+  ["1μs", 0.001],
+  ["1500ns", 0.0015],
+  ["-2s", -2000],
+  ["+2s", 2000],
+  ["1s1s", 2000],
+  ["0.1h", 360_000],
+];
+
+test("Go's duration syntax is read exactly", () => {
+  for (const [text, ms] of cases) assert.equal(parseDurationMs(text), ms, text);
+});
+
+test("what Go refuses is refused", () => {
+  const bad = ["", "1", "s", ".s", "1x", "1 s", "1,5s", "1s ", "--1s", "1e3s", "1S", "∞", "٣s", `${"1".repeat(70)}s`];
+  for (const text of bad) assert.equal(parseDurationMs(text), undefined, text);
+});
+
+test("durations are written as Go writes them", () => {
+  const texts: readonly [number, string][] = [
+    [0, "0s"],
+    [0.000001, "1ns"],
+    [0.0015, "1.5us"],
+    [1.5, "1.5ms"],
+    [100, "100ms"],
+    [1500, "1.5s"],
+    [75_000, "1m15s"],
+    [60_000, "1m0s"],
+    [3_723_000, "1h2m3s"],
+    [3_600_000, "1h0m0s"],
+    [-1500, "-1.5s"],
+  ];
+  for (const [ms, text] of texts) assert.equal(formatDuration(ms), text);
+});
+
+test("what is written is read back", () => {
+  for (const [, ms] of cases) assert.equal(parseDurationMs(formatDuration(ms)), ms);
+});
+
+test("a quoted input is one line of at most 80 characters without control characters", () => {
+  assert.equal(quote("a\nb\u001b[31m\u009b\u2028"), '"a\\nb\\u001b[31m\\u009b\\u2028"');
+  assert.equal(quote("x".repeat(500)).length, 78);
+  assert(quote("x".repeat(500)).endsWith('…"'));
+});
+
+test("lists and maps are shown as on the command line, and never wholly when they are huge", () => {
+  assert.equal(inputText(["a", "b"]), "a,b");
+  assert.equal(inputText({ a: "1", b: "" }), "a=1,b=");
+  assert.equal(quote({ a: "1" }), '"a=1"');
+  const huge = Array.from({ length: 100_000 }, () => "y".repeat(1000));
+  assert(quote(huge).length <= 80);
+});
+
+test("the nearest word has the fewest edits", () => {
+  assert.equal(nearest("webhok", ["generator", "webhook"]), "webhook");
+});
+
+test("the case of letters makes no difference", () => {
+  assert.equal(nearest("WEBHOOK", ["generator", "webhook"]), "webhook");
+  assert.equal(nearest("podprotectors", ["PodProtectors"]), "PodProtectors");
+});
+
+test("a word is not near that shares little more than its length", () => {
+  assert.equal(nearest("maybe", ["true", "false"]), undefined);
+  assert.equal(nearest("nope", ["role", "config"]), undefined);
+});
+
+test("nothing is suggested when nothing is near, there is nothing to choose from, or the word is empty or huge", () => {
+  assert.equal(nearest("zzzzzz", ["generator", "webhook"]), undefined);
+  assert.equal(nearest("a", []), undefined);
+  assert.equal(nearest("", ["a"]), undefined);
+  assert.equal(nearest("a".repeat(201), ["a".repeat(200)]), undefined);
 });

@@ -33,7 +33,6 @@ test("a cell without counts that has a Lease is no ghost, and becomes one when i
   await cells.advance(2 * silentAfterMs);
   assert.equal(cells.find("typo"), undefined);
   assert.equal(cellsOf(core, "mine"), 0);
-  await generator.stop();
 });
 
 test("no ghost is removed while no Lease can be listed; without the right to it they count as absent", async () => {
@@ -52,7 +51,6 @@ test("no ghost is removed while no Lease can be listed; without the right to it 
   assert.equal(cellsOf(core, "mine"), 1);
   await core.clock.advance(silentAfterMs);
   assert.equal(cellsOf(core, "mine"), 0);
-  await generator.stop();
 });
 
 test("without any right to Leases nothing but Leases is affected, and the log stays short", async () => {
@@ -66,5 +64,4 @@ test("without any right to Leases nothing but Leases is affected, and the log st
   assert.notEqual(core.protector("deployment-web"), undefined);
   assert.equal(generator.logger.entries.filter(({ level }) => level === "warn").length, 1);
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });

@@ -34,5 +34,4 @@ test("annotations that cannot be read are told once, by an Event on the Lease th
   await cells.annotate("b", "forget", "True");
   await cells.advance(600_000);
   assert.match(messages()[0] ?? "", /forget="True"/, "another value is told again");
-  await generator.stop();
 });

@@ -44,7 +44,6 @@ test("a silent cell is marked with the time of its last beat, once, and the next
   assert.equal(cells.mark("b"), undefined);
   assert.deepEqual(leaseEvents(core), ["CellSilent", "CellHeard"]);
   assert.equal(generator.gauge("generator_silent_cells"), 0);
-  await generator.stop();
 });
 
 test("a mark never meets a Lease that has beaten since it was read", async () => {
@@ -56,18 +55,16 @@ test("a mark never meets a Lease that has beaten since it was read", async () =>
   };
   await cells.advance(silentAfterMs + 60_000);
   assert.equal(cells.mark("b"), undefined);
-  await generator.stop();
 });
 
 test("a silent cell is marked under the policy keep and keep-until too: other observers may have zero", async () => {
-  const { cells, generator } = await start({ silentPolicy: "keep" });
+  const { cells } = await start({ silentPolicy: "keep" });
   await cells.annotate("b", "keepUntil", "2099-01-01T00:00:00Z");
   cells.stop("a");
   cells.stop("b");
   await cells.advance(silentAfterMs + 60_000);
   assert.notEqual(cells.mark("a"), undefined);
   assert.notEqual(cells.mark("b"), undefined);
-  await generator.stop();
 });
 
 test("the Lease of the generator beats after each LIST of the leader, and never of a standby", async () => {
@@ -91,8 +88,6 @@ test("the Lease of the generator beats after each LIST of the leader, and never 
   await cells.advance(20_000);
   assert.notEqual(cells.mark("b"), undefined);
   assert.equal(cells.observer()?.spec?.["holderIdentity"], "generator-2");
-  await generator.stop();
-  await standby.stop();
 });
 
 test("a process that starts in an outage marks only what it has watched for the whole time", async () => {
@@ -106,7 +101,6 @@ test("a process that starts in an outage marks only what it has watched for the 
   assert.equal(cells.mark("a"), undefined);
   await cells.advance(40_000);
   assert.notEqual(cells.mark("a"), undefined);
-  await generator.stop();
 });
 
 test("while a mark cannot be written the generator's Lease does not beat", async () => {
@@ -123,23 +117,20 @@ test("while a mark cannot be written the generator's Lease does not beat", async
   assert.ok(generator.metrics.value("generator_cell_lease_write_failures_total", { error: "forbidden" }) > 1);
   const lines = generator.logger.messages().filter((line) => line.startsWith("Not allowed to write the Leases"));
   assert.equal(lines.length, 1);
-  await generator.stop();
 });
 
 test("two leaders at once write one mark", async () => {
-  const { core, cells, generator } = await start();
+  const { core, cells } = await start();
   const other = core.startGenerator();
   await other.ready();
   cells.stop("b");
   await cells.advance(silentAfterMs + 60_000);
   assert.notEqual(cells.mark("b"), undefined);
   assert.deepEqual(leaseEvents(core), ["CellSilent"]);
-  await generator.stop();
-  await other.stop();
 });
 
 test("a cell that an aggregator without heartbeats counts is not marked, and a mark on it is taken back", async () => {
-  const { core, cells, generator } = await start();
+  const { core, cells } = await start();
   await core.createProtector("mine");
   const counts = (second: number, extensions: JsonObject) => {
     const lastEventTime = `2026-01-01T00:00:${second}.000000Z`;
@@ -154,5 +145,4 @@ test("a cell that an aggregator without heartbeats counts is not marked, and a m
   assert.equal(cells.find("b")?.metadata.annotations?.[cellLeaseAnnotations.silentSince], undefined);
   await cells.advance(60_000);
   assert.equal(cells.mark("b"), undefined);
-  await generator.stop();
 });

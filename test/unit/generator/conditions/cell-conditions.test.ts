@@ -26,6 +26,7 @@ async function start(
   await cells.start("a", "b");
   const generator = core.startGenerator({}, options);
   await generator.ready();
+  generator.writeConditions(false);
   return { core, cells, generator };
 }
 function condition(core: Core, name: string, wanted = "CellSilent"): JsonObject | undefined {
@@ -71,7 +72,6 @@ test("a PodProtector that has nothing free without the silent cell has the condi
   assert.partialDeepStrictEqual(condition(core, "level", "Ready"), { status: "True", reason: "Ready" });
   assert.equal(generator.gauge("generator_silent_cell_podprotectors"), 0);
   assert.equal(generator.client.writes.length, 4);
-  await generator.stop();
 });
 
 test("a PodProtector that matches nothing in any cell has the condition Unmatched until a pod matches", async () => {
@@ -101,17 +101,15 @@ test("a PodProtector that matches nothing in any cell has the condition Unmatche
   await cells.advance(30_000);
   assert.equal(condition(core, "new", "Unmatched")?.["status"], "False");
   assert.equal(condition(core, "emptied", "Unmatched")?.["status"], "True");
-  await generator.stop();
 });
 
 test("with the policy keep there is no condition", async () => {
-  const { core, cells, generator } = await start({ silentPolicy: "keep" });
+  const { core, cells } = await start({ silentPolicy: "keep" });
   await core.createProtector("short");
   await core.writeCells("short", [counted("b", 4)]);
   cells.stop("b");
   await cells.advance(silentAfterMs + 60_000);
   assert.equal(condition(core, "short"), undefined);
-  await generator.stop();
 });
 
 test("at most five objects a second are written, and counts that are written meanwhile are not lost", async () => {
@@ -137,7 +135,6 @@ test("at most five objects a second are written, and counts that are written mea
       (name) => JSON.stringify(core.protector(name)?.status?.["cells"]) === JSON.stringify([counted("b", 5)]),
     ),
   );
-  await generator.stop();
 });
 
 test("a failed write is counted and tried again with the next LIST", async () => {
@@ -149,7 +146,6 @@ test("a failed write is counted and tried again with the next LIST", async () =>
   await cells.advance(silentAfterMs + 60_000);
   assert.equal(condition(core, "short")?.["status"], "True");
   assert.equal(generator.metrics.value("generator_cell_condition_failures_total", { error: "network" }), 2);
-  await generator.stop();
 });
 
 test("an object whose status cannot be written does not keep the condition from those behind it", async () => {
@@ -165,7 +161,6 @@ test("an object whose status cannot be written does not keep the condition from 
   assert.equal(condition(core, "a-refused"), undefined);
   assert.equal(condition(core, "b-short")?.["status"], "True");
   assert.ok((generator.metrics.value("generator_cell_condition_failures_total", { error: "forbidden" }) ?? 0) > 0);
-  await generator.stop();
 });
 
 test("under a CRD that drops conditions it is tried once an hour", async () => {
@@ -179,7 +174,6 @@ test("under a CRD that drops conditions it is tried once an hour", async () => {
   await cells.advance(silentAfterMs + 600_000);
   assert.equal(generator.client.writes.length, 1);
   assert.equal(generator.metrics.value("generator_cell_condition_failures_total", { error: "dropped" }), 1);
-  await generator.stop();
 });
 
 test("only cells that are silent for this PodProtector are left out, and without a floor nothing is refused", () => {

@@ -1,102 +1,100 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { type Condition } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { type KubeObject } from "../../../double/index.ts";
-import { type Core, startWithConditions, undrainable } from "../core-cluster.ts";
+import { type FoundConditions } from "../../../../src/api/v1alpha1/conditions.ts";
+import { floorConditions, sourceConditionsOf } from "../../../../src/generator/conditions/source-conditions.ts";
+import { deployments } from "../../../../src/sources/deployment.ts";
+import { podUnavailableBudgets } from "../../../../src/sources/budgets/pod-unavailable-budget.ts";
+import { readSource } from "../../../../src/sources/read-source.ts";
+import { type FloorRule } from "../../../../src/sources/floor.ts";
 
-const secondMs = 1_000;
-/** Several looks. */
-const whileMs = 60 * secondMs;
-const statusWrites = (writes: readonly string[]): number => writes.filter((what) => what.endsWith("/status")).length;
+const rule: FloorRule = { percentRounding: "at-least-one", singleReplica: "drainable" };
 
-function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
-  return (object?.status as { conditions?: readonly Condition[] } | undefined)?.conditions ?? [];
+interface Fields {
+  readonly replicas?: number;
+  readonly strategy?: string;
+  readonly maxUnavailable?: number | string;
 }
 
-/** "Undrainable=True" and so on. */
-function shown(core: Core, name: string): readonly string[] {
-  const conditions = conditionsOf(core.protector(`deployment-${name}`)).filter(({ type }) => type !== "Ready");
-  return conditions.map(({ type, status }) => `${type}=${status}`);
+function found({ replicas = 3, strategy, maxUnavailable }: Fields, by: Partial<FloorRule> = {}): FoundConditions {
+  const rollingUpdate = maxUnavailable === undefined ? null : { maxUnavailable };
+  const spec = deployments.readSpec({ replicas, selector: {}, strategy: { type: strategy, rollingUpdate } });
+  assert.ok(spec !== undefined);
+  return floorConditions({ kind: deployments, name: "web" }, spec.floorBy({ ...rule, ...by }));
 }
 
-test("an undrainable and an unprotected Deployment get their condition, and one in good order no write", async () => {
-  const { core, generator } = await startWithConditions();
-  await core.createDeployment("stuck", { spec: undrainable });
-  await core.createDeployment("single", { replicas: 1 });
-  await core.createDeployment("web");
-  await core.clock.advance(whileMs);
-  assert.deepEqual(shown(core, "stuck"), ["Undrainable=True"]);
-  assert.equal(conditionsOf(core.protector("deployment-stuck"))[0]?.reason, "MaxUnavailableZero");
-  assert.deepEqual(shown(core, "single"), ["Unprotected=True"]);
-  assert.deepEqual(shown(core, "web"), []);
-  assert.equal(statusWrites(generator.client.writes), 2);
-  await core.clock.advance(3_600 * secondMs);
-  assert.equal(statusWrites(generator.client.writes), 2, "nothing is written while nothing changes");
-  await generator.stop();
+test("a floor that can be drained and protects something has neither condition", () => {
+  assert.deepEqual(found({}), { Undrainable: false, Unprotected: false });
+  assert.deepEqual(found({ replicas: 0 }), { Undrainable: false, Unprotected: false });
 });
 
-test("a condition ends when its cause does", async () => {
-  const { core, generator } = await startWithConditions();
-  await core.createDeployment("stuck", { spec: undrainable });
-  await core.clock.advance(whileMs);
-  await core.patchDeployment("stuck", { spec: { strategy: { rollingUpdate: { maxUnavailable: 1 } } } });
-  await core.clock.advance(whileMs);
-  assert.deepEqual(shown(core, "stuck"), ["Undrainable=False"]);
-  await generator.stop();
+test("each reason of an undrainable Deployment says what sets the floor", () => {
+  for (const [conditions, reason, why] of [
+    [found({ maxUnavailable: 0 }), "MaxUnavailableZero", /Deployment web must stay: its maxUnavailable is 0\./],
+    [found({}, { percentRounding: "down" }), "RoundedDownToZero", /rounds down to 0 \(--generator-percent-rounding=/],
+    [found({ replicas: 1 }, { singleReplica: "protected" }), "SingleReplica", /--generator-single-replica=protected/],
+  ] as const) {
+    assert.partialDeepStrictEqual(conditions, { Undrainable: { reason }, Unprotected: false });
+    assert.match(conditions.Undrainable === false ? "" : (conditions.Undrainable?.message ?? ""), why);
+  }
 });
 
-test("a dangling PodProtector says so, until its source is back; a released one says nothing new", async () => {
-  const { core, generator } = await startWithConditions();
-  await core.createDeployment("web");
-  await core.clock.advance(secondMs);
-  core.eraseDeployments();
-  await core.clock.advance(whileMs);
-  assert.deepEqual(shown(core, "web"), ["Dangling=True"]);
-  await core.createDeployment("web");
-  await core.clock.advance(whileMs);
-  assert.deepEqual(shown(core, "web"), ["Dangling=False"]);
-  await core.patchProtector("deployment-web", { metadata: { finalizers: ["other.example/x"] } });
-  core.eraseDeployments();
-  await core.patchProtector("deployment-web", { metadata: { annotations: { [annotations.released]: "true" } } });
-  await core.clock.advance(whileMs);
-  assert.deepEqual(shown(core, "web"), ["Dangling=False"]);
-  await generator.stop();
+test("each reason of an unprotected Deployment says why nothing must stay", () => {
+  for (const [conditions, reason, why] of [
+    [
+      found({ replicas: 1 }),
+      "SingleReplica",
+      /only one, which its maxUnavailable lets go; run two, or see --generator-/,
+    ],
+    [found({ maxUnavailable: "100%" }), "MaxUnavailableCoversReplicas", /its maxUnavailable lets all of them go$/],
+    [found({ strategy: "Recreate" }), "Recreate", /its strategy Recreate takes all of them away$/],
+  ] as const) {
+    assert.partialDeepStrictEqual(conditions, { Unprotected: { reason }, Undrainable: false });
+    assert.match(conditions.Unprotected === false ? "" : (conditions.Unprotected?.message ?? ""), why);
+  }
 });
 
-test("cells, and the conditions of others, are kept, and a write that meets another one is made again", async () => {
-  const { core, generator } = await startWithConditions();
-  await core.createDeployment("stuck", { spec: undrainable });
-  await core.clock.advance(secondMs);
-  const cells = [{ cellID: "a", aggregation: { totalReplicas: 10, availableReplicas: 9 } }];
-  let conflicts = 0;
-  generator.client.onWrite = async (_, { method }) => {
-    if (method === "PUT" && conflicts++ === 0) await core.writeCells("deployment-stuck", cells);
-    return undefined;
-  };
-  await core.clock.advance(whileMs);
-  assert.ok(conflicts > 1);
-  assert.deepEqual(core.protector("deployment-stuck")?.status?.["cells"], cells);
-  assert.deepEqual(shown(core, "stuck"), ["Undrainable=True"]);
-  assert.deepEqual(generator.errors(), []);
-  await generator.stop();
+test("a budget that guards no deletions says so", () => {
+  const floor = { minAvailable: 0, replicas: 3, kind: "unprotected", reason: "DeletionsNotGuarded" } as const;
+  const { Unprotected } = floorConditions({ kind: podUnavailableBudgets, name: "web" }, floor);
+  const message = "No replica of PodUnavailableBudget web must stay: it guards neither deletions nor evictions";
+  assert.deepEqual(Unprotected, { reason: "DeletionsNotGuarded", message });
 });
 
-test("a Deployment that changes while its condition is written is not taken for a CRD that drops it", async () => {
-  const { core, generator } = await startWithConditions();
-  await core.createDeployment("single", { replicas: 1 });
-  let isChanged = false;
-  generator.client.onWrite = async (_, { method }) => {
-    if (method !== "PUT" || isChanged) return undefined;
-    isChanged = true;
-    // The same floor for another reason, so that the PodProtector itself stays as it is.
-    await core.patchDeployment("single", { spec: { strategy: { type: "Recreate", rollingUpdate: null } } });
-    return new Promise((resolve) => core.clock.setTimer(5 * secondMs, () => resolve(undefined)));
-  };
-  await core.clock.advance(whileMs);
-  assert.ok(isChanged);
-  assert.equal(conditionsOf(core.protector("deployment-single"))[0]?.reason, "Recreate");
-  const dropped = generator.metrics.value("generator_source_condition_failures_total", { error: "dropped" });
-  assert.equal(dropped ?? 0, 0);
-  await generator.stop();
+test("scaling alone changes no condition, so it costs no write", () => {
+  for (const maxUnavailable of [0, "100%"])
+    assert.deepEqual(found({ replicas: 3, maxUnavailable }), found({ replicas: 300, maxUnavailable }));
+});
+
+function overriddenBy(values: Readonly<Record<string, string>>, isCriterionDropped = false): FoundConditions {
+  const annotations = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [`podseidon.kubewharf.io/${name}`, value]),
+  );
+  const source = readSource(deployments, {
+    metadata: { name: "web", namespace: "shop", uid: "u", resourceVersion: "1", annotations },
+    spec: { replicas: 3, selector: {} },
+  });
+  return sourceConditionsOf(source!, rule, isCriterionDropped);
+}
+
+test("an override that sets the floor is named in its conditions", () => {
+  for (const [found, type, text] of [
+    [overriddenBy({ "min-available": "3" }), "Undrainable", /its annotation .*\/min-available asks for all of them/],
+    [overriddenBy({ "min-available": "0" }), "Unprotected", /its annotation .*\/min-available asks for none/],
+    [
+      overriddenBy({ "max-unavailable": "0" }),
+      "Undrainable",
+      /\/max-unavailable is 0\. .* nor an update that takes pods/,
+    ],
+    [overriddenBy({ "max-unavailable": "3" }), "Unprotected", /\/max-unavailable lets all of them go/],
+  ] as const)
+    assert.match(JSON.stringify(found[type]), text);
+});
+
+test("annotations that are ignored, and a criterion that the CRD drops, are one condition", () => {
+  assert.equal(overriddenBy({ "health-criterion": "Ready" }).OverrideIgnored, false);
+  const found = overriddenBy({ "health-criterion": "Ready", "min-available": "x" }, true);
+  assert.match(
+    JSON.stringify(found.OverrideIgnored),
+    /min-available=.*\. Ignoring .* does not know spec.healthCriterion/,
+  );
 });

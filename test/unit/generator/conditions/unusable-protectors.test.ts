@@ -27,17 +27,15 @@ test("a PodProtector whose selector means nothing is unusable, and not when it i
   await core.patchProtector("mine", { spec: { selector: { matchExpressions: null, matchLabels: { app: "mine" } } } });
   await core.clock.advance(whileMs);
   assert.deepEqual(shown(core), ["Unusable=False Usable", "Ready=False CountsPending"]);
-  await generator.stop();
 });
 
 test("a PodProtector with a cell that would count twice is unusable", async () => {
-  const { core, generator } = await startWithConditions();
+  const { core } = await startWithConditions();
   await core.createProtector("mine");
   const cells = ["a", "a"].map((cellID) => ({ cellID, aggregation: { totalReplicas: 1, availableReplicas: 1 } }));
   await core.writeCells("mine", cells);
   await core.clock.advance(whileMs);
   assert.deepEqual(shown(core), ["Unusable=True InvalidObject", "Ready=False Unusable"]);
-  await generator.stop();
 });
 
 test("a PodProtector that cannot be read gets the condition too, and keeps all that it has", async () => {
@@ -52,7 +50,6 @@ test("a PodProtector that cannot be read gets the condition too, and keeps all t
   await core.patchProtector("mine", { spec: { minAvailable: 3 } });
   await core.clock.advance(whileMs);
   assert.deepEqual(shown(core), ["Unusable=False Usable", "Ready=False CountsPending"]);
-  await generator.stop();
 });
 
 test("an unreadable one that is refused is tried when it changes, and in trouble until it is written", async () => {
@@ -71,7 +68,6 @@ test("an unreadable one that is refused is tried when it changes, and in trouble
   await core.clock.advance(whileMs);
   assert.deepEqual(shown(core), ["Unusable=True InvalidObject", "Ready=False Unusable"]);
   await core.deleteProtector("mine");
-  await generator.stop();
 });
 
 test("a valid PodProtector is never said to be unusable", async () => {
@@ -80,5 +76,4 @@ test("a valid PodProtector is never said to be unusable", async () => {
   await core.clock.advance(whileMs);
   assert.deepEqual(shown(core), []);
   assert.equal(statusWrites(generator.client.writes), 0);
-  await generator.stop();
 });

@@ -83,16 +83,14 @@ test("a budget that names a Deployment follows its replicas, and is about the po
   assert.equal(protector(), undefined);
   const writes = generator.client.writes.filter((write) => /podunavailablebudgets/.test(write));
   assert.deepEqual([writes, generator.errors()], [[], []], "the budget itself is never written");
-  await generator.stop();
 });
 
 test("of a CloneSet the scale says both", async () => {
-  const { generator, cloneSet, budget, floor, protector } = await start();
+  const { cloneSet, budget, floor, protector } = await start();
   await cloneSet(10);
   await budget({ ...named("CloneSet", "apps.kruise.io/v1alpha1"), minAvailable: "75%" });
   assert.equal(floor(), 8);
   assert.deepEqual(protector()?.spec?.["selector"], web);
-  await generator.stop();
 });
 
 test("a workload that vanishes leaves the last floor, also after a restart, and people are told", async () => {
@@ -113,11 +111,10 @@ test("a workload that vanishes leaves the last floor, also after a restart, and 
   await next.ready();
   await edit({ spec: { maxUnavailable: 9 } });
   assert.deepEqual([floor(), protector()?.spec?.["selector"]], [7, web]);
-  await next.stop();
 });
 
 test("a workload that is being deleted has no pods that must stay", async () => {
-  const { core, generator, deploy, budget, floor } = await start();
+  const { core, deploy, budget, floor } = await start();
   await deploy(10);
   await core.patchDeployment("web", { metadata: { finalizers: ["example.com/slow"] } });
   await budget({ ...deployment, maxUnavailable: 2 });
@@ -127,33 +124,30 @@ test("a workload that is being deleted has no pods that must stay", async () => 
   await core.patchDeployment("web", { metadata: { finalizers: null } });
   await core.clock.advance(60 * secondMs);
   assert.equal(floor(), 0, "nor has it when it is gone");
-  await generator.stop();
 });
 
 test("a workload that goes with its CRD leaves the last floor, and people are told", async () => {
-  const { core, generator, cloneSet, budget, floor, reasons } = await start();
+  const { core, cloneSet, budget, floor, reasons } = await start();
   await cloneSet(10, ["example.com/wait"]);
   await budget({ ...named("CloneSet", "apps.kruise.io/v1alpha1"), maxUnavailable: 2 });
   assert.equal(floor(), 8);
   await core.engine.delete(builtInResources.customResourceDefinitions, undefined, "clonesets.apps.kruise.io");
   await core.clock.advance(60 * secondMs);
   assert.deepEqual([floor(), reasons()], [8, [failed]]);
-  await generator.stop();
 });
 
 test("without the workload that it names nothing is protected until it is there", async () => {
-  const { core, generator, deploy, budget, floor, protector } = await start();
+  const { core, deploy, budget, floor, protector } = await start();
   await budget({ ...deployment, minAvailable: 3 });
   assert.equal(protector(), undefined);
   await core.clock.advance(60 * secondMs);
   assert.match(JSON.stringify(core.events()), /spec\.targetRef: Deployment web is not there/);
   await deploy(5);
   assert.equal(floor(), 3);
-  await generator.stop();
 });
 
 test("total replicas by annotation need no workload, and count in place of one that is named", async () => {
-  const { generator, deploy, budget, edit, floor, protector, remove } = await start();
+  const { deploy, budget, edit, floor, protector, remove } = await start();
   const total = { "pub.kruise.io/protect-total-replicas": "20" };
   await budget({ selector: web, maxUnavailable: "25%" }, total);
   assert.equal(floor(), 15);
@@ -164,7 +158,6 @@ test("total replicas by annotation need no workload, and count in place of one t
   assert.equal(floor(), 15);
   await edit({ metadata: { annotations: { "pub.kruise.io/protect-total-replicas": null } } });
   assert.equal(floor(), 7);
-  await generator.stop();
 });
 
 test("a budget that guards updates alone has no floor, and counts as unprotected", async () => {
@@ -176,11 +169,10 @@ test("a budget that guards updates alone has no floor, and counts as unprotected
   assert.equal(generator.sources().unprotected, 1);
   await edit({ metadata: { annotations: { [operations]: "UPDATE,DELETE" } } });
   assert.equal(floor(), 8);
-  await generator.stop();
 });
 
 test("a budget that OpenKruise would refuse is not protected, and one that becomes such keeps its floor", async () => {
-  const { core, generator, deploy, budget, edit, floor, reasons } = await start();
+  const { core, deploy, budget, edit, floor, reasons } = await start();
   await deploy(10);
   await budget({ ...deployment, maxUnavailable: 2 });
   await edit({ spec: { podGroupPolicy: { groupLabelKey: "group" } } });
@@ -189,5 +181,4 @@ test("a budget that OpenKruise would refuse is not protected, and one that becom
   assert.ok(reasons().includes(failed));
   await edit({ spec: { podGroupPolicy: null, maxUnavailable: 4 } });
   assert.equal(floor(), 6);
-  await generator.stop();
 });

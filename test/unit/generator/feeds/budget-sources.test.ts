@@ -96,11 +96,10 @@ test("the budget itself is never written", async () => {
     [],
   );
   assert.deepEqual([generator.errors(), core.protector("poddisruptionbudget-web")], [[], undefined]);
-  await generator.stop();
 });
 
 test("without pods in the core the workloads are found by their pod templates, several as one sum", async () => {
-  const { generator, workload, budget, patch, floor, protector } = await startLeading();
+  const { workload, budget, patch, floor, protector } = await startLeading();
   await workload(deployments, "one", 10);
   const other = await workload(statefulSets, "two", 5);
   await workload(deployments, "db", 50, "db");
@@ -116,7 +115,6 @@ test("without pods in the core the workloads are found by their pod templates, s
   assert.equal(floor(), 38, "an empty selector selects all");
   await patch(podDisruptionBudgets, "web", { spec: { selector: null } });
   assert.equal(floor(), 0, "and none selects nothing");
-  await generator.stop();
 });
 
 test("pods lead to owners that have no pod template, and the pods are not what is counted", async () => {
@@ -137,14 +135,10 @@ test("pods lead to owners that have no pod template, and the pods are not what i
   await patch(podDisruptionBudgets, "web", { metadata: { labels: { a: "b" } } });
   const asked = generator.client.log.slice(before).filter((line) => !/^(WATCH|GET .*(protector|budget))/.test(line));
   assert.deepEqual(asked, [], "what has not changed is not asked for");
-  await generator.stop();
 });
 
 test("a custom kind that is named is found by what its scale selects", async () => {
-  const { core, generator, budget, patch, floor } = await startLeading([
-    "poddisruptionbudgets.policy",
-    "databases.example.com",
-  ]);
+  const { core, budget, patch, floor } = await startLeading(["poddisruptionbudgets.policy", "databases.example.com"]);
   const type = await core.engine.installCrd(scaledCrd());
   await core.engine.create(type, "default", databaseBody("orders", { members: 10 }));
   const selector = { contentType: "application/merge-patch+json", body: { status: { selector: "app=web" } } };
@@ -154,7 +148,6 @@ test("a custom kind that is named is found by what its scale selects", async () 
   assert.equal(floor(), 9);
   await patch(type, "orders", { spec: { members: 5 } });
   assert.equal(floor(), 4);
-  await generator.stop();
 });
 
 test("a number of minAvailable may cover pods without a controller, and nothing else may", async () => {
@@ -169,11 +162,10 @@ test("a number of minAvailable may cover pods without a controller, and nothing 
   assert.deepEqual(reasons(), [failed, failed]);
   assert.match(JSON.stringify(core.events()), /no pod with a controller/);
   assert.deepEqual(generator.unreadable(), [2]);
-  await generator.stop();
 });
 
 test("a number of minAvailable needs no scale of what controls the pods", async () => {
-  const { core, generator, budget, pod, floor, reasons, settle } = await startLeading();
+  const { core, budget, pod, floor, reasons, settle } = await startLeading();
   const type = await core.engine.installCrd(scaledCrd({ hasScale: false }));
   await pod("a", await core.engine.create(type, "default", databaseBody("agent")));
   await budget({ minAvailable: 1, selector: web }, "number");
@@ -181,11 +173,10 @@ test("a number of minAvailable needs no scale of what controls the pods", async 
   await settle(60 * secondMs);
   assert.deepEqual([floor("number"), floor("max")], [1, undefined]);
   assert.deepEqual(reasons(), [failed]);
-  await generator.stop();
 });
 
 test("a workload that vanishes keeps the last count, is told, and its pods stay protected", async () => {
-  const { core, generator, workload, budget, patch, settle, floor, reasons } = await startLeading();
+  const { core, workload, budget, patch, settle, floor, reasons } = await startLeading();
   await workload(deployments, "one", 10);
   await workload(statefulSets, "two", 10);
   await budget({ maxUnavailable: "20%", selector: web });
@@ -199,7 +190,6 @@ test("a workload that vanishes keeps the last count, is told, and its pods stay 
   await workload(deployments, "one", 5);
   await settle();
   assert.equal(floor(), 13);
-  await generator.stop();
 });
 
 test("a floor of which nothing is known after a restart stays", async () => {
@@ -212,11 +202,10 @@ test("a floor of which nothing is known after a restart stays", async () => {
   await next.ready();
   await settle(60 * secondMs);
   assert.equal(floor(), 8);
-  await next.stop();
 });
 
 test("a workload that is deleted with a deletionTimestamp is no longer counted", async () => {
-  const { core, generator, workload, budget, pod, settle, floor } = await startLeading([
+  const { core, workload, budget, pod, settle, floor } = await startLeading([
     "deployments.apps",
     "poddisruptionbudgets.policy",
   ]);
@@ -231,7 +220,6 @@ test("a workload that is deleted with a deletionTimestamp is no longer counted",
   await core.engine.delete(replicaSets, "default", "web-1");
   await settle(60 * secondMs);
   assert.equal(floor(), 0);
-  await generator.stop();
 });
 
 for (const what of ["statefulsets", "pods"]) {
@@ -277,7 +265,6 @@ test("a budget that was deleted while nobody watched has vanished, until a perso
   });
   await settle();
   assert.equal(protector(), undefined);
-  await next.stop();
 });
 
 test("a standby that has watched the deletion carries the release out", async () => {
@@ -292,11 +279,10 @@ test("a standby that has watched the deletion carries the release out", async ()
   await standby.lead();
   await settle(5 * secondMs);
   assert.equal(protector(), undefined);
-  await standby.stop();
 });
 
 test("a budget that is made again has its PodProtector again, which ends with the new one", async () => {
-  const { generator, workload, budget, deleteBudget, settle, floor, protector } = await startLeading();
+  const { workload, budget, deleteBudget, settle, floor, protector } = await startLeading();
   await workload(deployments, "web", 10);
   await budget({ maxUnavailable: 2, selector: web });
   await deleteBudget();
@@ -306,7 +292,6 @@ test("a budget that is made again has its PodProtector again, which ends with th
   assert.equal(floor(), 6);
   await deleteBudget();
   assert.equal(protector(), undefined);
-  await generator.stop();
 });
 
 test("too many budgets that are deleted at once are held, and their floors stay", async () => {
@@ -320,7 +305,6 @@ test("too many budgets that are deleted at once are held, and their floors stay"
   await settle(600 * secondMs);
   assert.deepEqual(new Set(names.map((name) => floor(name))), new Set([8]));
   assert.ok(core.events().some((event) => event["reason"] === "ChangeHeld"));
-  await generator.stop();
 });
 
 test("replicas that an autoscaler lowers lower the floors of many budgets without delay", async () => {
@@ -343,11 +327,10 @@ test("replicas that an autoscaler lowers lower the floors of many budgets withou
   }
   await settle();
   assert.deepEqual(new Set(names.map((name) => floor(name))), new Set([3]));
-  await generator.stop();
 });
 
 test("a budget that becomes invalid keeps what it was", async () => {
-  const { core, generator, workload, budget, settle, floor, reasons } = await startLeading();
+  const { core, workload, budget, settle, floor, reasons } = await startLeading();
   await workload(deployments, "web", 10);
   await budget({ maxUnavailable: 2, selector: web });
   await core.engine.patch(podDisruptionBudgets, "default", "web", {
@@ -357,7 +340,6 @@ test("a budget that becomes invalid keeps what it was", async () => {
   await settle(60 * secondMs);
   assert.equal(floor(), 8);
   assert.ok(reasons().includes(failed));
-  await generator.stop();
 });
 
 for (const [what, isRefused, metadata] of [
@@ -386,7 +368,7 @@ for (const [what, isRefused, metadata] of [
   });
 
 test("workloads that go with their CRD keep the last count, and it is told", async () => {
-  const { core, generator, budget, pod, settle, floor, reasons } = await startLeading();
+  const { core, budget, pod, settle, floor, reasons } = await startLeading();
   const type = await core.engine.installCrd(scaledCrd());
   const finalizers = ["example.com/wait"];
   await pod("a", await core.engine.create(type, "default", databaseBody("orders", { members: 10 }, { finalizers })));
@@ -396,5 +378,4 @@ test("workloads that go with their CRD keep the last count, and it is told", asy
   await settle(60 * secondMs);
   assert.deepEqual([floor(), reasons()], [8, [failed]]);
   assert.match(JSON.stringify(core.events()), /Database/);
-  await generator.stop();
 });

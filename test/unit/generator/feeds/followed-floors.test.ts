@@ -66,7 +66,6 @@ test("the floor follows the replicas of the workloads that are named, as one sum
   assert.equal(floor(), 20);
   assert.deepEqual(generator.errors(), []);
   assert.equal(generator.client.count(/\/pods\b/), 0, "pods are not looked at");
-  await generator.stop();
 });
 
 test("a custom resource counts by its scale, and an unchanged one costs no request", async () => {
@@ -84,11 +83,10 @@ test("a custom resource counts by its scale, and an unchanged one costs no reque
   const reads = generator.client.count(/\/scale$/);
   await patch(type, "orders", { metadata: { labels: { a: "b" } } });
   assert.equal(generator.client.count(/\/scale$/), reads);
-  await generator.stop();
 });
 
 test("without targets the workloads are found by what the selector selects, by their pod templates too", async () => {
-  const { core, generator, workload, protect, patch, floor, settle } = await start();
+  const { core, workload, protect, patch, floor, settle } = await start();
   await workload(deployments, "mine", 10);
   await protect({ maxUnavailable: 1 });
   await settle(15 * secondMs);
@@ -97,7 +95,6 @@ test("without targets the workloads are found by what the selector selects, by t
   assert.equal(floor(), 19);
   await patch(core.protectorType, "shared", { spec: { selector: { matchLabels: { app: "nobody" } } } });
   assert.equal(floor(), 19, "where nothing is selected the last floor stays");
-  await generator.stop();
 });
 
 test("workloads are selected by their own labels, one that is deleted leaves, one that vanished does not", async () => {
@@ -121,7 +118,6 @@ test("workloads are selected by their own labels, one that is deleted leaves, on
   await settle(120 * secondMs);
   assert.equal(floor(), 18, "vanished");
   assert.equal(condition("FloorStale")?.["status"], "True");
-  await generator.stop();
 });
 
 test("an owner that is not there is told, and the last floor stays until it is", async () => {
@@ -148,11 +144,10 @@ test("an owner that is not there is told, and the last floor stays until it is",
   assert.equal(floor(), 7, "edits are undone then, too");
   await patch(core.protectorType, "shared", { spec: { minAvailable: 0, maxUnavailable: null, targets: null } });
   assert.equal(floor(), 0, "without the fields the number is a person's");
-  await generator.stop();
 });
 
 test("a wrong value is told, and the floor that a person has set stays", async () => {
-  const { core, generator, workload, protect, patch, floor, reasons, settle } = await start();
+  const { core, workload, protect, patch, floor, reasons, settle } = await start();
   await workload(deployments, "web", 8);
   await protect({ maxUnavailable: "some", targets: [target("web")] });
   await settle(80 * secondMs);
@@ -160,11 +155,10 @@ test("a wrong value is told, and the floor that a person has set stays", async (
   assert.match(JSON.stringify(core.events()), /spec\.maxUnavailable/);
   await patch(core.protectorType, "shared", { spec: { maxUnavailable: "50%" } });
   assert.equal(floor(), 4);
-  await generator.stop();
 });
 
 test("a right that is missing is told, and what it hides leaves the last floor", async () => {
-  const { generator, workload, protect, floor, reasons, settle } = await start({
+  const { workload, protect, floor, reasons, settle } = await start({
     sources: ["replicationcontrollers"],
     onRequest: (_, what) => (/statefulsets/.test(what) ? new KubeError("forbidden", "403") : undefined),
   });
@@ -172,7 +166,6 @@ test("a right that is missing is told, and what it hides leaves the last floor",
   await protect({ maxUnavailable: 1, targets: [target("db", "StatefulSet")] });
   await settle(120 * secondMs);
   assert.deepEqual([floor(), reasons()], [3, [failed]]);
-  await generator.stop();
 });
 
 test("the condition says what was resolved, of which generation", async () => {
@@ -196,7 +189,6 @@ test("the condition says what was resolved, of which generation", async () => {
   await settle(20 * secondMs);
   assert.equal(condition("FloorResolved")?.["status"], "False");
   assert.equal(condition("Undrainable")?.["status"], "False");
-  await generator.stop();
 });
 
 test("the condition names the same workloads in whatever order they were found", async () => {
@@ -210,11 +202,10 @@ test("the condition names the same workloads in whatever order they were found",
     String(condition("FloorResolved")?.["message"]),
     /: Deployment a 1, .* b 1, .* c 1, .* d 1, .* e 1, 2 more$/,
   );
-  await generator.stop();
 });
 
 test("minAvailable is repaired while the fields are there, and a person's without them", async () => {
-  const { core, generator, workload, protect, patch, floor } = await start();
+  const { core, workload, protect, patch, floor } = await start();
   await workload(deployments, "web", 10);
   await protect({ maxUnavailable: 2, targets: [target("web")] });
   for (const minAvailable of [0, 100]) {
@@ -224,7 +215,6 @@ test("minAvailable is repaired while the fields are there, and a person's withou
   await patch(core.protectorType, "shared", { spec: { maxUnavailable: null, targets: null, minAvailable: 1 } });
   await patch(deployments, "web", { spec: { replicas: 20 } });
   assert.equal(floor(), 1);
-  await generator.stop();
 });
 
 test("nothing else is written, and not to what was generated or has none of the fields", async () => {
@@ -241,7 +231,6 @@ test("nothing else is written, and not to what was generated or has none of the 
   assert.deepEqual([metadata.finalizers, metadata.ownerReferences, metadata.labels], [undefined, undefined, undefined]);
   const writes = generator.client.writes.filter((write) => /podprotectors\/(plain|made|shared)/.test(write));
   assert.equal(writes.length, 1, writes.join());
-  await generator.stop();
 });
 
 test("the status that webhooks write costs no look", async () => {
@@ -255,11 +244,10 @@ test("the status that webhooks write costs no look", async () => {
     generator.client.log.slice(before).filter((line) => /deployments|GET .*podprotectors\/|PATCH/.test(line)),
     [],
   );
-  await generator.stop();
 });
 
 test("selected workloads that go with their CRD one after the other do not take the floor along", async () => {
-  const { core, generator, protect, settle, floor, reasons } = await start();
+  const { core, protect, settle, floor, reasons } = await start();
   const type = await core.engine.installCrd(scaledCrd());
   const labels = { team: "shop" };
   // The second one is not at its end yet.
@@ -275,5 +263,4 @@ test("selected workloads that go with their CRD one after the other do not take 
   await core.engine.delete(builtInResources.customResourceDefinitions, undefined, "databases.example.com");
   await settle(60 * secondMs);
   assert.deepEqual([floor(), reasons()], [18, [failed]]);
-  await generator.stop();
 });

@@ -73,11 +73,10 @@ test("a custom resource gets a PodProtector by its scale, which follows it to it
   await core.clock.advance(5 * secondMs);
   assert.deepEqual([database(), protector()], [undefined, undefined]);
   assert.deepEqual(generator.errors(), []);
-  await generator.stop();
 });
 
 test("a scale is read when its object changes in what matters, and not for a heartbeat in the status", async () => {
-  const { generator, patch, select, reads, protector } = await startProtected();
+  const { patch, select, reads, protector } = await startProtected();
   const before = reads();
   for (const beat of ["1", "2", "3"]) await patch({ status: { lastSeen: beat, members: 3 } }, "status");
   await patch({ metadata: { labels: { a: "b" } } });
@@ -87,7 +86,6 @@ test("a scale is read when its object changes in what matters, and not for a hea
   await select("app=other");
   assert.equal(reads(), before + 2);
   assert.deepEqual(protector()?.spec?.["selector"], { matchLabels: { app: "other" } });
-  await generator.stop();
 });
 
 test("an object without a selector is not protected yet, and people are told when that lasts", async () => {
@@ -102,7 +100,6 @@ test("an object without a selector is not protected yet, and people are told whe
   await select("app=orders");
   assert.equal(floor(), 4);
   assert.deepEqual(generator.unreadable(), [0]);
-  await generator.stop();
 });
 
 const forbidden = new KubeError("forbidden", "403 Forbidden: cannot get resource databases/scale");
@@ -140,7 +137,7 @@ for (const [what, cause] of Object.entries(troubles)) {
 }
 
 test("a CRD that is missing is waited for, while other kinds go on", async () => {
-  const { core, generator, install, create, select, floor } = await start({ hasCrd: false });
+  const { core, install, create, select, floor } = await start({ hasCrd: false });
   await core.createDeployment("web");
   await core.clock.advance(70 * secondMs);
   assert.ok(isInForce(core.protector("deployment-web")));
@@ -149,7 +146,6 @@ test("a CRD that is missing is waited for, while other kinds go on", async () =>
   await create();
   await select("app=orders");
   assert.equal(floor(), 4);
-  await generator.stop();
 });
 
 test("a CRD that disappears drops nothing, and one that comes back in another version is worked for", async () => {
@@ -168,7 +164,6 @@ test("a CRD that disappears drops nothing, and one that comes back in another ve
   await core.clock.advance(120 * secondMs);
   assert.equal(floor(), 15);
   assert.equal(database()?.["apiVersion"], "example.com/v2");
-  await generator.stop();
 });
 
 test("PodProtectors of custom resources that are not named stay as they are, and are counted", async () => {
@@ -178,5 +173,4 @@ test("PodProtectors of custom resources that are not named stay as they are, and
   await next.ready();
   await core.clock.advance(30 * secondMs);
   assert.deepEqual([floor(), next.troubles().ignored], [8, 1]);
-  await next.stop();
 });

@@ -17,7 +17,8 @@ function bench() {
   return { logger, metrics, told, announcements };
 }
 
-const held = { source: deployment(8), from: 6, to: 0, heldBy: "manager/x", terminatingNamespace: undefined };
+const change = { from: 6, to: 0, cause: { text: "manager/x", isHalfTooMany: true }, evidence: undefined };
+const held = { source: deployment(8), change, heldBy: "manager/x", terminatingNamespace: undefined };
 
 test("a held change is an Event on its Deployment, with the command that approves it", () => {
   const { announcements, told, metrics, logger } = bench();
@@ -30,9 +31,15 @@ test("a held change is an Event on its Deployment, with the command that approve
 
 test("in a terminating namespace the Event is on the Namespace object, in the namespace default", () => {
   const { announcements, told } = bench();
-  announcements.held({ ...held, to: undefined, terminatingNamespace: "uid" });
+  announcements.held({ ...held, change: { ...change, to: undefined }, terminatingNamespace: "uid" });
   assert.partialDeepStrictEqual(told, [{ kind: "Namespace", namespace: undefined, reason: "ChangeHeld" }]);
   assert.match(told[0]?.message ?? "", /release its floor of 6/);
+});
+
+test("people are told of the floors before and after, and what is latched", () => {
+  const { ChangeHeld } = bench().announcements.condition({ ...held, heldBy: "core" });
+  assert.ok(typeof ChangeHeld === "object");
+  assert.match(ChangeHeld.message, /asks for a floor of 0 instead of 6, .*\(cause core\)/);
 });
 
 test("the condition has no time in it, and is false when nothing is held", () => {

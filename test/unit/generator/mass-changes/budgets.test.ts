@@ -76,7 +76,6 @@ test("an autoscaler that touches another workload of a budget last excuses nothi
   await settle(60 * secondMs);
   assert.deepEqual(floors(...names), [12]);
   assert.match(JSON.stringify(world.configMap()), /manager\/sync-tool/);
-  await world.generator.stop();
 });
 
 test("what holds the releases of deleted workloads holds the budgets over them, and is approved once", async () => {
@@ -99,5 +98,4 @@ test("what holds the releases of deleted workloads holds the budgets over them, 
   await world.approve(world.approval("*"));
   await settle(120 * secondMs);
   assert.deepEqual([floors(...names), floors("all")], [[0], [6]]);
-  await world.generator.stop();
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { causeOfLowered, judge, type Subject } from "../../../../src/generator/mass-changes/change.ts";
+import { causeOfLowered, formerFloorOf, judge, type Subject } from "../../../../src/generator/mass-changes/change.ts";
 import { after, deployment, managed, noon, protector, rule } from "./samples.ts";
 
 const replicas = { "f:spec": { "f:replicas": {} } };
@@ -133,4 +133,18 @@ test("no flag and no allowed manager that puts it in shadow excuses a floor that
   const source = deployment(0, { managedFields: [managed("tool", replicas)] });
   const lowered = (subject: Partial<Subject>) => judged({ source, to: "shadow", settled: deployment(8), ...subject });
   assert.deepEqual([lowered({}), lowered({ switched: { by } })], ["manager/tool", "manager/tool"]);
+});
+
+test("the floor of the source as it was last in order is the former one, whatever the PodProtector says", () => {
+  assert.equal(formerFloorOf(protector(100), deployment(0).spec, deployment(8).spec, rule), 6);
+});
+
+test("a floor that any rule makes of the present source was not changed by the source", () => {
+  // One replica, protected by a former setting; seven, by upstream's rounding and by ours.
+  assert.equal(formerFloorOf(protector(1), deployment(1).spec, undefined, rule), 0);
+  assert.equal(formerFloorOf(protector(5), deployment(7).spec, undefined, rule), 6);
+});
+
+test("any other floor is what the source had", () => {
+  assert.equal(formerFloorOf(protector(6), deployment(0).spec, undefined, rule), 6);
 });

@@ -78,7 +78,7 @@ for (const [what, options] of [
   });
 
 test("a few workloads go as on every day, after two seconds, and an autoscaler's steps at once", async () => {
-  const { run, scale, settle, follow, floorOf, generator, clock } = await start(aloneAre);
+  const { run, scale, settle, follow, floorOf, clock } = await start(aloneAre);
   const names = namesOf("shop", 5);
   await run(names, { replicas: 8 });
   await follow("shared", names.map(target));
@@ -92,7 +92,6 @@ test("a few workloads go as on every day, after two seconds, and an autoscaler's
   await scale(names.slice(1), 2, "autoscaler");
   await clock.advance(secondMs);
   assert.equal(floorOf("shared"), 6);
-  await generator.stop();
 });
 
 test("fields that somebody edits on many hand-made PodProtectors count, too", async () => {
@@ -107,7 +106,6 @@ test("fields that somebody edits on many hand-made PodProtectors count, too", as
   generator.writeConditions();
   await settle(60 * secondMs);
   assert.match(JSON.stringify(engine.list(protectorType, "default").items), /floor of 0 instead of 6, .*cause manager/);
-  await generator.stop();
 });
 
 test("a new leader counts the floors that the former one lowered, and holds the rest", async () => {
@@ -120,12 +118,11 @@ test("a new leader counts the floors that the former one lowered, and holds the 
   await settle();
   assert.equal(names.filter((name) => floorOf(`mine-${name}`) === 0).length, 15);
   generator.kill();
-  const next = await startAnother();
+  await startAnother();
   await settle();
   await scale(names.slice(15), 0);
   await settle(60 * secondMs);
   assert.equal(names.filter((name) => floorOf(`mine-${name}`) === 0).length, 15);
-  await next.stop();
 });
 
 test("a shared floor does not sink with workloads that are deleted or relabelled one after the other", async () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { namesOf, startHeld, tally } from "./bursts.ts";
 
-const secondMs = 1_000;
+const [secondMs, minuteMs] = [1_000, 60_000];
 const shop = namesOf("shop", 60);
 const forbidden = new KubeError("forbidden", "configmaps is forbidden", { code: 403 });
 const isOfState = (what: string) => what.startsWith("GET") && what.includes("/configmaps/podseidon-generator-state");
@@ -38,3 +38,14 @@ for (const [what, error, seconds] of [
     await bench.next.stop();
   });
 }
+
+test("what was undone while no generator ran is latched no longer, and the next change alone passes", async () => {
+  const bench = await startHeld(shop);
+  await bench.edit(shop, { replicas: 8 }, "sync-tool");
+  await bench.start();
+  await bench.clock.advance(20 * minuteMs);
+  await bench.edit(["shop-0"], { replicas: 0 }, "sync-tool");
+  await bench.clock.advance(10 * secondMs);
+  assert.deepEqual(bench.floors(["shop-0"]), [0]);
+  assert.partialDeepStrictEqual(bench.configMap(), { data: { latches: '{"latched":[],"approvals":[]}' } });
+});

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { SettledSources } from "../../../../src/generator/mass-changes/settled-sources.ts";
 import { protectorKeyOf } from "../../../../src/generator/sources/source-plan.ts";
 import { deployment } from "./samples.ts";
+import { fallenOf } from "../../../../src/generator/mass-changes/fallen-workloads.ts";
+import { type Member } from "../../../../src/scale/expected-replicas.ts";
 
 const source = deployment(8);
 const key = protectorKeyOf(source);
@@ -40,4 +42,58 @@ test("shadow is the work of whoever has switched the namespace to it, unless it 
   settled.set(key, source, false);
   assert.equal(shadowed(), by);
   assert.equal(settled.switchedBy(key, { source, to: undefined }), undefined);
+});
+
+const resource = { group: "apps", version: "v1", resource: "deployments" };
+
+function member(name: string, replicas: number, manager?: string, subresource?: string): Member {
+  const replicasWriter = manager === undefined ? undefined : { manager, subresource, time: undefined };
+  const object = { name, key: `shop/${name}`, replicasWriter };
+  return {
+    owner: { mapping: { resource, kind: "Deployment", isNamespaced: true, hasScale: true }, object },
+    replicas,
+  } as unknown as Member;
+}
+
+const asked = "selector";
+const textOf = ({ owner, replicas }: Member): string => `${owner.mapping.kind} ${owner.object.name} ${replicas}`;
+const before = [member("a", 10), member("b", 10), member("c", 0)];
+const fallen = (members: readonly Member[], settled = before) => {
+  const found = fallenOf({ asked, members }, { asked, members: settled });
+  return [found.members.map(textOf), found.writer?.manager];
+};
+
+test("each workload that went to 0, or below half, counts", () => {
+  assert.deepEqual(fallen([member("a", 0), member("b", 4, "helm"), member("c", 0)]), [
+    ["Deployment a 0", "Deployment b 4"],
+    "helm",
+  ]);
+});
+
+test("one that fell a little does not count, and is blamed when nothing else fell", () => {
+  assert.deepEqual(fallen([member("a", 8, "helm"), member("b", 10, "kubectl")]), [[], "helm"]);
+  assert.deepEqual(fallen([member("a", 0), member("b", 8, "helm")]), [["Deployment a 0"], undefined]);
+});
+
+test("an autoscaler's step counts for nothing unless it is to 0", () => {
+  assert.deepEqual(fallen([member("a", 1, "hpa", "scale"), member("b", 10)]), [[], "hpa"]);
+  assert.deepEqual(fallen([member("a", 0, "hpa", "scale"), member("b", 10)]), [["Deployment a 0"], "hpa"]);
+});
+
+test("where nobody knows what was before, those at 0 may have fallen", () => {
+  const members = [member("a", 0, "helm"), member("b", 1, "kubectl")];
+  assert.deepEqual(fallen(members, []), [[], undefined]);
+  for (const settled of [undefined, { asked: "another selector", members: before }]) {
+    const found = fallenOf({ asked, members }, settled);
+    assert.deepEqual([found.members.map(textOf), found.writer?.manager], [["Deployment a 0"], "helm"]);
+  }
+});
+
+test("one that is not there any more has fallen to 0, and nobody knows by whom", () => {
+  assert.deepEqual(fallen([member("b", 9, "hpa", "scale")]), [["Deployment a 0"], undefined]);
+  assert.deepEqual(fallen([member("b", 1, "helm")]), [["Deployment b 1", "Deployment a 0"], "helm"]);
+});
+
+test("a workload that was made again under its name is the same one", () => {
+  assert.deepEqual(fallen([member("a", 10), member("b", 10)]), [[], undefined]);
 });

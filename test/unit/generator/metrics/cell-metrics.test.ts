@@ -9,14 +9,12 @@ test("the registry takes every metric about cells with the labels that the gener
   metrics.removed.inc({ reason: "ghost" });
   metrics.failures.inc({ error: "network" });
   metrics.leaseFailures.inc({ error: "conflict" });
-  metrics.conditionFailures.inc({ error: "timeout" });
   metrics.setSizes({ ghosts: 2, silent: 3, affected: 4, retiring: 5, retiringProtectors: 6 });
   const { text } = await registry.expose();
   for (const line of [
     'generator_cells_removed_total{reason="ghost"} 1',
     'generator_cell_removal_failures_total{error="network"} 1',
     'generator_cell_lease_write_failures_total{error="conflict"} 1',
-    'generator_cell_condition_failures_total{error="timeout"} 1',
     "generator_ghost_cells 2",
     "generator_silent_cells 3",
     "generator_silent_cell_podprotectors 4",

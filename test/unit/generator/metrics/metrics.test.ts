@@ -17,6 +17,7 @@ test("the registry takes every metric under upstream's name with the labels that
   metrics.setKinds([{ kind: deployments, isKnown: true }]);
   metrics.setTroubles({ ignored: 9, vanished: 7, waitingReleases: 8, isCrdLost: true });
   metrics.releaseListFailures.inc({ error: "forbidden" });
+  metrics.cellConditionFailures.inc({ error: "timeout" });
   const { text } = await registry.expose();
   const labels = 'group="apps",version="v1",resource="deployments",namespace="default"';
   for (const line of [
@@ -27,6 +28,7 @@ test("the registry takes every metric under upstream's name with the labels that
     "generator_waiting_releases 8",
     "generator_crd_lost 1",
     'generator_release_list_failures_total{error="forbidden"} 1',
+    'generator_cell_condition_failures_total{error="timeout"} 1',
     "generator_paced_objects 3",
     "generator_undrainable_sources 4",
     "generator_unprotected_sources 5",

@@ -3,15 +3,13 @@ import { test } from "node:test";
 import { annotations, finalizer } from "../../../../src/api/v1alpha1/names.ts";
 import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { protectorTypeMeta, type WantedProtector } from "../../../../src/generator/sources/source-plan.ts";
-import { driftPatch } from "../../../../src/generator/protectors/drift.ts";
+import { driftPatch, readEditor } from "../../../../src/generator/protectors/drift.ts";
 import { deployments } from "../../../../src/sources/deployment.ts";
 import { type JsonObject } from "../../../double/index.ts";
-import { createCore, type Core, type GeneratorProcess, hasFinalizer, labelsFor } from "../core-cluster.ts";
+import { type Core, type GeneratorProcess, hasFinalizer, labelsFor, startLeading } from "../core-cluster.ts";
 
 async function withProtector(): Promise<{ core: Core; generator: GeneratorProcess }> {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(1_000);
   return { core, generator };
@@ -69,11 +67,10 @@ test("drift that happened while no generator ran is repaired by the next one", a
   assert.deepEqual(protector.metadata.labels, labels);
   assert.ok(hasFinalizer(core.deployment("web")));
   assert.equal(next.actions("Sync"), 1);
-  await next.stop();
 });
 
 test("replicas, minReadySeconds and the strategy of the Deployment reach the protector", async () => {
-  const { core, generator } = await withProtector();
+  const { core } = await withProtector();
   const expect = async (spec: JsonObject, minAvailable: number, minReadySeconds: number): Promise<void> => {
     await core.patchDeployment("web", { spec });
     await core.clock.advance(1_000);
@@ -87,11 +84,10 @@ test("replicas, minReadySeconds and the strategy of the Deployment reach the pro
   await expect({ replicas: 1, minReadySeconds: 30 }, 0, 30);
   await expect({ replicas: 20, strategy: { rollingUpdate: { maxUnavailable: 7 } } }, 13, 30);
   await expect({ strategy: { type: "Recreate", rollingUpdate: null }, minReadySeconds: 0 }, 0, 0);
-  await generator.stop();
 });
 
 test("a selector change replaces labels and expressions instead of merging them", async () => {
-  const { core, generator } = await withProtector();
+  const { core } = await withProtector();
   const expression = { key: "app", operator: "In", values: ["web", "b"] };
   // The selector of a Deployment is immutable; a re-created one may have another.
   core.eraseDeployments();
@@ -103,7 +99,6 @@ test("a selector change replaces labels and expressions instead of merging them"
   await core.createDeployment("web", { spec: { selector: { matchLabels: { app: "web" } } } });
   await core.clock.advance(1_000);
   assert.deepEqual(selector(), { matchLabels: { app: "web" } });
-  await generator.stop();
 });
 
 test("beside a controlling owner of others, ours is added as a plain one: only one may control", async () => {
@@ -120,11 +115,10 @@ test("beside a controlling owner of others, ours is added as a plain one: only o
   await core.patchProtector("deployment-web", { metadata: { labels: { touched: "yes" } } });
   await core.clock.advance(1_000);
   assert.equal(generator.client.writes.length, writes);
-  await generator.stop();
 });
 
 test("what people tune and what others add is kept", async () => {
-  const { core, generator } = await withProtector();
+  const { core } = await withProtector();
   const tuned = {
     admissionHistoryConfig: { maxConcurrentLag: 3, compactThreshold: 50 },
     aggregationSelector: { matchLabels: { app: "web" }, matchExpressions: [{ key: "x", operator: "Exists" }] },
@@ -149,7 +143,6 @@ test("what people tune and what others add is kept", async () => {
   assert.deepEqual(metadata.annotations, { [annotations.generated]: "true", note: "b" });
   assert.deepEqual(metadata.finalizers, ["other.example/x", finalizer]);
   assert.deepEqual(metadata.ownerReferences, [other, { ...ours, uid: reborn.metadata.uid }]);
-  await generator.stop();
 });
 
 test("a protector that is as wanted is left alone, however its selector is spelled", async () => {
@@ -163,7 +156,6 @@ test("a protector that is as wanted is left alone, however its selector is spell
   await core.patchDeployment("web", { metadata: { annotations: { touched: "yes" } } });
   await core.clock.advance(1_000);
   assert.equal(generator.client.writes.length, writes);
-  await generator.stop();
 });
 
 test("a terminating protector is asked for no new finalizer, which the API server would refuse", () => {
@@ -209,5 +201,31 @@ test("a protector of an earlier release gets the mark of ownership once, and aga
   }
   await core.clock.advance(60_000);
   assert.equal(generator.client.writes.length, writes + 2);
-  await generator.stop();
+});
+
+const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
+const floor = { "f:spec": { "f:minAvailable": {} } };
+const generated = { "f:metadata": { "f:annotations": { "f:podseidon.kubewharf.io/generated": {} } } };
+
+test("the editor is who wrote one of the fields last", () => {
+  const fields = [
+    { manager: "podseidon", time: at(0), fieldsV1: { ...generated, "f:spec": { "f:selector": {} } } },
+    { manager: "argocd", time: at(1), fieldsV1: floor },
+    { manager: "kubectl-edit", time: at(2), fieldsV1: floor },
+  ];
+  assert.equal(readEditor(fields, ["minAvailable"]), "kubectl-edit");
+  assert.equal(readEditor(fields, ["selector"]), undefined, "the generator's own");
+  assert.equal(readEditor(fields, []), undefined);
+});
+
+test("whoever made the object is no editor, and neither is another role or command", () => {
+  const made = { manager: "velero-server", time: at(1), fieldsV1: { ...generated, ...floor } };
+  assert.equal(readEditor([made], ["minAvailable"]), undefined);
+  const command = { manager: "podseidon-command", time: at(1), fieldsV1: floor };
+  assert.equal(readEditor([command], ["minAvailable"]), undefined);
+});
+
+test("what is not understood has no editor", () => {
+  for (const wrong of [undefined, null, 3, "x", {}, [undefined], [{ manager: 3, fieldsV1: floor }], [{ manager: "a" }]])
+    assert.equal(readEditor(wrong, ["minAvailable"]), undefined);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
-import { createCore, isInForce } from "../core-cluster.ts";
+import { createCore, isInForce, startLeading } from "../core-cluster.ts";
 import { EngineClient, type Fault } from "../../../support/engine-client.ts";
 import { createRecordingLogger } from "../../observability/recording-logger.ts";
 import { ProtectorCrd } from "../../../../src/generator/protectors/protector-crd.ts";
@@ -127,9 +127,7 @@ test("what is gone went with its CRD when that is gone, is being deleted, or is 
 });
 
 test("Deployments that came while the CRD was lost get their protectors as soon as it is back", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   let isGone = true;
   generator.client.onRequest = (_, what) =>
     isGone && (what.includes(crdPath) || /^(GET|POST) .*\/podprotectors(\/|$)/.test(what)) ? gone : undefined;
@@ -141,5 +139,4 @@ test("Deployments that came while the CRD was lost get their protectors as soon 
   await core.clock.advance(15 * secondMs);
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.equal(generator.troubles().isCrdLost, false);
-  await generator.stop();
 });

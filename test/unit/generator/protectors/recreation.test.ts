@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
-import { createCore, type Core, type GeneratorProcess, hasFinalizer, isInForce } from "../core-cluster.ts";
+import { type Core, type GeneratorProcess, hasFinalizer, isInForce, startLeading } from "../core-cluster.ts";
 
 const secondMs = 1_000;
 const name = "deployment-web";
@@ -13,9 +13,7 @@ const creation = /^POST .*\/podprotectors$/;
 async function start(
   options: Parameters<Core["startGenerator"]>[1] = {},
 ): Promise<{ core: Core; generator: GeneratorProcess; uid: string }> {
-  const core = await createCore();
-  const generator = core.startGenerator({}, options);
-  await generator.ready();
+  const { core, generator } = await startLeading({}, options);
   await core.createDeployment("web");
   await core.clock.advance(secondMs);
   const uid = core.protector(name)!.metadata.uid;
@@ -88,11 +86,10 @@ test("a protector that was made again is made again when it vanishes once more",
   await core.clock.advance(secondMs);
   assert.equal(core.protector(name)?.spec?.["minAvailable"], 75);
   assert.equal(core.protector(name)?.metadata.ownerReferences?.[0]?.uid, reborn.metadata.uid);
-  await generator.stop();
 });
 
 test("a protector that vanishes while its Deployment stays is made again with what people had tuned", async () => {
-  const { core, generator } = await start();
+  const { core } = await start();
   await core.patchProtector(name, { spec: { admissionHistoryConfig: { compactThreshold: 7 } } });
   await core.clock.advance(secondMs);
   core.eraseProtectors();
@@ -102,7 +99,6 @@ test("a protector that vanishes while its Deployment stays is made again with wh
   assert.equal(made?.spec?.["minAvailable"], 75);
   assert.deepEqual(made?.spec?.["admissionHistoryConfig"], { compactThreshold: 7 });
   assert.equal(made?.metadata.ownerReferences?.length, 1);
-  await generator.stop();
 });
 
 /** What happens is seen in a list of Deployments, while the watch of PodProtectors does not come back. */
@@ -132,7 +128,6 @@ test("one that is made again before its loss was watched has what people had tun
   assert.equal(made?.spec?.["minAvailable"], 75);
   assert.equal(made?.metadata.annotations?.["note"], "b");
   assert.deepEqual(reasonsOf(core), ["Recreated"]);
-  await generator.stop();
 });
 
 test("floors that sink as their protectors are lost are a mass change, also before the loss was watched", async () => {
@@ -149,7 +144,6 @@ test("floors that sink as their protectors are lost are a mass change, also befo
   });
   await core.clock.advance(25 * secondMs);
   assert.deepEqual(floors(), before);
-  await generator.stop();
 });
 
 test("a protector whose mark of release nobody saw is not made again, since it is in the list", async () => {
@@ -171,7 +165,6 @@ test("a protector whose mark of release nobody saw is not made again, since it i
   await core.clock.advance(60 * secondMs);
   assert.equal(core.protector(name), undefined);
   assert.equal(standby.client.count(creation), 0);
-  await standby.stop();
 });
 
 test("a standby forgets within a minute what was released, also when it leads only after the list has", async () => {
@@ -187,7 +180,6 @@ test("a standby forgets within a minute what was released, also when it leads on
   await standby.lead();
   await core.clock.advance(60 * secondMs);
   assert.equal(core.protector(name), undefined);
-  await standby.stop();
 });
 
 test("a standby that takes over in a wiped core makes again what it has watched", async () => {
@@ -201,7 +193,6 @@ test("a standby that takes over in a wiped core makes again what it has watched"
   await standby.lead();
   await core.clock.advance(secondMs);
   assert.ok(isInForce(core.protector(name)));
-  await standby.stop();
 });
 
 test("a dangling protector that a person deletes and strips of its finalizer is gone for good", async () => {
@@ -214,7 +205,6 @@ test("a dangling protector that a person deletes and strips of its finalizer is 
   await core.clock.advance(60 * secondMs);
   assert.equal(core.protector(name), undefined);
   assert.equal(generator.troubles().vanished, 0);
-  await generator.stop();
 });
 
 test("a protector whose UID a person has put into the ConfigMap is not made again", async () => {
@@ -224,7 +214,6 @@ test("a protector whose UID a person has put into the ConfigMap is not made agai
   await core.clock.advance(60 * secondMs);
   assert.equal(core.protector(name), undefined);
   assert.equal(generator.client.count(creation), 0);
-  await generator.stop();
 });
 
 test("a Deployment that is deleted while its protector is absent puts that into the list of releases", async () => {
@@ -243,7 +232,6 @@ test("a Deployment that is deleted while its protector is absent puts that into 
   await core.clock.advance(60 * secondMs);
   assert.equal(core.protector(name), undefined);
   assert.equal(generator.troubles().vanished, 0);
-  await generator.stop();
 });
 
 test("while nothing can be created it is tried at a trickle, and all is made again as soon as it can", async () => {
@@ -279,7 +267,6 @@ test("hundreds that cannot be made again do not keep the core busy, and the log 
   generator.client.log.length = 0;
   await core.clock.advance(600 * secondMs);
   assert.ok(generator.client.log.length < 1_500, `${generator.client.log.length} requests in ten minutes`);
-  await generator.stop();
 });
 
 test("while the list of releases cannot be read nothing is made again; without the right all is", async () => {
@@ -310,7 +297,6 @@ test("an object of others that takes the name stays, and the protector is made a
   await core.deleteProtector(name);
   await core.clock.advance(60 * secondMs);
   assert.equal(core.protector(name)?.metadata.annotations?.[annotations.generated], "true");
-  await generator.stop();
 });
 
 test("a dangling protector that goes with its CRD is made again as soon as the CRD is back", async () => {
@@ -340,7 +326,6 @@ test("a dangling protector that goes with its CRD is made again as soon as the C
   const made = core.protector(name);
   assert.ok(isInForce(made) && hasFinalizer(made));
   assert.equal(made?.metadata.deletionTimestamp, undefined);
-  await generator.stop();
 });
 
 test("one that the garbage collector deletes for its vanished owner is made again when the core loses it", async () => {
@@ -353,7 +338,6 @@ test("one that the garbage collector deletes for its vanished owner is made agai
   await core.clock.advance(60 * secondMs);
   assert.ok(isInForce(core.protector(name)));
   assert.equal(generator.troubles().vanished, 0);
-  await generator.stop();
 });
 
 test("a dangling one that was being deleted is made again in a wiped core, whose CRD is another one", async () => {
@@ -369,5 +353,4 @@ test("a dangling one that was being deleted is made again in a wiped core, whose
   core.eraseProtectors();
   await core.clock.advance(60 * secondMs);
   assert.ok(isInForce(core.protector(name)));
-  await generator.stop();
 });

@@ -10,7 +10,7 @@ import { type EpochMicros, longAgo } from "../../../../src/util/clock.ts";
 import { EngineClient } from "../../../support/engine-client.ts";
 import { createRecordingLogger } from "../../observability/recording-logger.ts";
 import { createCountingMetrics } from "../../kube/counting-metrics.ts";
-import { createCore, isInForce } from "../core-cluster.ts";
+import { createCore, isInForce, startLeading } from "../core-cluster.ts";
 
 const secondMs = 1_000;
 const source = objectKey("default", "web");
@@ -349,9 +349,7 @@ for (const isMadeAgain of [true, false]) {
 }
 
 test("a mark of release on a protector that is kept goes only when its entry has left the list", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web");
   await core.clock.advance(2 * secondMs);
   const { uid } = core.protector("deployment-web")!.metadata;
@@ -368,6 +366,4 @@ test("a mark of release on a protector that is kept goes only when its entry has
   assert.ok(isInForce(core.protector("deployment-web")));
   assert.equal(core.state().releases.length, 0);
   assert.equal(listed.at(-1), 0);
-  await other.stop();
-  await generator.stop();
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { upstreamPodProtectorCrd } from "../../../double/index.ts";
-import { createCore, startWithConditions } from "../core-cluster.ts";
+import { createCore, startLeading, startWithConditions } from "../core-cluster.ts";
 
 const key = (name: string): string => `podseidon.kubewharf.io/${name}`;
 const annotated = (values: Readonly<Record<string, string>>) => ({ metadata: { annotations: values } });
@@ -12,9 +12,7 @@ const ignored = (core: Awaited<ReturnType<typeof createCore>>): string[] =>
     .map((event) => `${(event["involvedObject"] as { name: string }).name}: ${String(event["message"])}`);
 
 test("an annotation that is ignored is told once, by an Event and a gauge, and again when it changes", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core, generator } = await startLeading();
   await core.createDeployment("web", annotated({ [key("min-available")]: "x" }));
   await core.createDeployment("api");
   await core.clock.advance(120_000);
@@ -28,21 +26,17 @@ test("an annotation that is ignored is told once, by an Event and a gauge, and a
   generator.loseLeadership();
   await core.clock.advance(10_000);
   assert.equal(generator.gauge("generator_ignored_override_sources"), 0);
-  await generator.stop();
 });
 
 test("a source that wants no PodProtector is not told of", async () => {
-  const core = await createCore();
-  const generator = core.startGenerator();
-  await generator.ready();
+  const { core } = await startLeading();
   await core.createDeployment("web", annotated({ [key("protect")]: "false", [key("min-available")]: "x" }));
   await core.clock.advance(10_000);
   assert.deepEqual(ignored(core), []);
-  await generator.stop();
 });
 
 test("the PodProtector has the condition OverrideIgnored until the annotation is right", async () => {
-  const { core, generator } = await startWithConditions();
+  const { core } = await startWithConditions();
   const conditions = (): string => JSON.stringify(core.protector("deployment-web")?.status);
   await core.createDeployment("web", annotated({ [key("max-unavailable")]: "150%" }));
   await core.clock.advance(40_000);
@@ -50,7 +44,6 @@ test("the PodProtector has the condition OverrideIgnored until the annotation is
   await core.patchDeployment("web", annotated({ [key("max-unavailable")]: "50%" }));
   await core.clock.advance(40_000);
   assert.match(conditions(), /"OverrideIgnored","status":"False","reason":"AllUnderstood"/);
-  await generator.stop();
 });
 
 test("a CRD that drops the criterion costs no endless repair", async () => {
@@ -64,5 +57,4 @@ test("a CRD that drops the criterion costs no endless repair", async () => {
   assert.equal(generator.client.writes.length, writes);
   assert.equal(core.protector("deployment-web")?.spec?.["healthCriterion"], undefined);
   assert.equal(core.protector("deployment-web")?.spec?.["minAvailable"], 8);
-  await generator.stop();
 });

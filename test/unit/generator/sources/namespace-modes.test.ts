@@ -6,15 +6,13 @@ import { generatorStateName } from "../../../../src/kube/generator-state.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { builtInResources, type JsonObject } from "../../../double/index.ts";
 import { type EngineClient } from "../../../support/engine-client.ts";
-import { createCore, hasFinalizer, isInForce } from "../core-cluster.ts";
+import { type Core, hasFinalizer, isInForce, startLeading } from "../core-cluster.ts";
 
 const ofNamespaces = /^\/api\/v1\/namespaces(\?|$)/;
 const mode = (value: string | null) => ({ [labels.mode]: value });
 
-async function start(options: Parameters<Awaited<ReturnType<typeof createCore>>["startGenerator"]>[1] = {}) {
-  const core = await createCore();
-  const generator = core.startGenerator({}, options);
-  await generator.ready();
+async function start(options: Parameters<Core["startGenerator"]>[1] = {}) {
+  const { core, generator } = await startLeading({}, options);
   const modeOfWeb = () => core.protector("deployment-web")?.metadata.annotations?.[annotations.mode];
   const label = async (value: string | null) => {
     await core.labelNamespace(mode(value));
@@ -120,7 +118,7 @@ const hold = { policy: "hold", allow: [] } as const;
 
 const mergePatch = (body: JsonObject) => ({ contentType: "application/merge-patch+json", body });
 
-async function approveAll({ engine, clock }: Awaited<ReturnType<typeof createCore>>) {
+async function approveAll({ engine, clock }: Core) {
   const approval = { cause: "*", reason: "a trial", until: new Date(clock.epochMicros() / 1_000 + 60_000) };
   const body = { metadata: { annotations: { [annotations.approve]: JSON.stringify(approval) } } };
   await engine.patch(builtInResources.configMaps, "default", generatorStateName, mergePatch(body));
@@ -128,7 +126,7 @@ async function approveAll({ engine, clock }: Awaited<ReturnType<typeof createCor
 }
 
 /** So many Deployments, each in a namespace of its own. */
-async function apart(core: Awaited<ReturnType<typeof createCore>>, count: number) {
+async function apart(core: Core, count: number) {
   const { engine } = core;
   const template = await core.createDeployment("web");
   const names = Array.from({ length: count }, (_, index) => `team-${index}`);

@@ -7,6 +7,11 @@ import { type LogFields, type Logger, silentLogger } from "../../../../src/util/
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
 import { createScriptedKubeClient } from "../scripted-kube-client.ts";
+import { createCellMetrics } from "../../../../src/kube/cell-leases/cell-metrics.ts";
+import { type ObservedCell } from "../../../../src/accounting/silence/cell-silence.ts";
+import { at } from "../../../support/moment.ts";
+import { GeneratorBeat } from "../../../../src/kube/cell-leases/generator-beat.ts";
+import { type MonotonicMs } from "../../../../src/util/clock.ts";
 
 function rawLease(cellID: string | undefined, beat: number): unknown {
   const isCell = cellID !== undefined;
@@ -268,4 +273,69 @@ test("a cell whose Lease tells another --silent-cell-after is named in the log o
   );
   stop.abort();
   await running;
+});
+
+const labels = { core: "core", observer: "webhook" };
+
+function cell(cellID: string): ObservedCell {
+  return {
+    cellID,
+    lease: undefined,
+    state: { kind: "beating" },
+    beatAt: at(1_000),
+    silentSince: undefined,
+    behind: new Map([["digest", at(0)]]),
+  };
+}
+
+test("a cell that is forgotten is in no state", () => {
+  const counting = createCountingMetrics();
+  const metrics = createCellMetrics(counting, labels);
+  metrics.show([cell("a")], at(3_000));
+  assert.equal(counting.value("cell_state", { ...labels, cell: "a", state: "beating" }), 1);
+  assert.equal(counting.value("cell_beat_age_seconds", { ...labels, cell: "a" }), 2);
+  assert.equal(counting.value("cell_behind_podprotectors", { ...labels, cell: "a" }), 1);
+  metrics.show([], at(4_000));
+  assert.equal(counting.value("cell_state", { ...labels, cell: "a", state: "beating" }), 0);
+  assert.equal(counting.value("cell_beat_age_seconds", { ...labels, cell: "a" }), 0);
+  assert.equal(counting.value("cell_behind_podprotectors", { ...labels, cell: "a" }), 0);
+});
+
+test("at most 1,000 cells have series of their own", () => {
+  const counting = createCountingMetrics();
+  const metrics = createCellMetrics(counting, labels);
+  metrics.show(
+    Array.from({ length: 1_001 }, (_, index) => cell(`c${index}`)),
+    at(3_000),
+  );
+  assert.equal(counting.value("cell_state", { ...labels, cell: "c999", state: "beating" }), 1);
+  assert.equal(counting.value("cell_state", { ...labels, cell: "c1000", state: "beating" }), 0);
+});
+
+/** LISTs at these seconds, each answered at once; what is known after the last. */
+function after(...lists: readonly (readonly [second: number, beat: string | undefined])[]): number | undefined {
+  const generator = new GeneratorBeat(45_000);
+  for (const [second, beat] of lists) {
+    const at = (second * 1_000) as MonotonicMs;
+    generator.listed({ beat, sentAt: at, answeredAt: at });
+  }
+  return generator.unheardMs();
+}
+
+test("a generator that has never beaten is not missed", () => {
+  assert.equal(after([0, undefined], [15, undefined], [30, undefined]), undefined);
+});
+
+test("a beat that stays the same is silence since the LIST that showed it first", () => {
+  assert.equal(after([0, "a"], [15, "b"], [30, "b"], [45, "b"]), 30_000);
+  assert.equal(after([0, "a"], [15, "b"]), 0);
+});
+
+test("a Lease that is deleted is one that is not renewed", () => {
+  assert.equal(after([0, "a"], [15, undefined], [30, undefined]), 30_000);
+});
+
+test("what happened in a hole between two LISTs is not known, so silence starts at zero", () => {
+  assert.equal(after([0, "a"], [15, "a"], [75, "a"], [90, "a"]), 15_000);
+  assert.equal(after([0, "a"], [75, undefined], [90, undefined]), 15_000);
 });

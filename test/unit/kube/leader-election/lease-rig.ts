@@ -1,10 +1,13 @@
 /** A Lease on a scripted server and candidates for it on a virtual clock, for run-elected.*.test.ts. */
+import assert from "node:assert/strict";
+import { type TestContext } from "node:test";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
-import type { ElectorConfig } from "../../../../src/config/config.ts";
+import type { ElectorConfig } from "../../../../src/config/election.ts";
 import { Elector, runElected } from "../../../../src/kube/leader-election/index.ts";
 import { sleep } from "../../../../src/util/clock.ts";
+import { silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
-import { type VirtualClock } from "../../../support/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "../../../support/virtual-clock.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
 import { createRecordingLogger } from "../../observability/recording-logger.ts";
 import { createScriptedKubeClient } from "../scripted-kube-client.ts";
@@ -18,13 +21,15 @@ export const config: ElectorConfig = {
   retryPeriodMs: 2_000,
 };
 
+const common = { clusterClass: "core", electorName: "test" } as const;
+
 export interface Lease {
   metadata: { name?: string; namespace?: string; resourceVersion?: string; labels?: unknown };
   spec: Record<string, unknown>;
 }
 
 /** One Lease behind compare-and-swap, and a network that can fail per client. */
-export function createLeaseServer(clock: VirtualClock) {
+function createLeaseServer(clock: VirtualClock) {
   let version = 0;
   const server = {
     lease: undefined as Lease | undefined,
@@ -78,7 +83,7 @@ export function createLeaseServer(clock: VirtualClock) {
 type LeaseServer = ReturnType<typeof createLeaseServer>;
 
 /** A candidate whose work lasts `drainMs` beyond the end of its leadership. */
-export function candidate(
+function candidate(
   server: LeaseServer,
   clock: VirtualClock,
   identity: string,
@@ -93,8 +98,7 @@ export function candidate(
     config: { ...config, ...change },
     client: net.client,
     identity,
-    clusterClass: "core",
-    electorName: "test",
+    ...common,
     clock,
     rng: createSeededRng(identity.length),
     logger,
@@ -119,4 +123,30 @@ export function candidate(
     return metrics.value("leader_heartbeat", { cluster_class: "core", elector_name: "test", identity });
   };
   return { heartbeat, net, elector, stop, log, running, state, metrics, logger, events };
+}
+
+/** A Lease and who stands for it. At the end of the test all are stopped, and no timer may be left. */
+export function election(t: TestContext) {
+  const clock = createVirtualClock();
+  const server = createLeaseServer(clock);
+  const all: ReturnType<typeof candidate>[] = [];
+  t.after(async () => {
+    for (const { stop } of all) stop.abort();
+    // At once, unless an answer is still on its way.
+    await clock.advance(all.some(({ net }) => net.hangs || net.lateMs > 0) ? 30_000 : 0);
+    await Promise.all(all.map(({ running }) => running));
+    assert.equal(clock.pendingTimers, 0);
+  });
+  const stand = (identity: string, options?: Parameters<typeof candidate>[3]) => {
+    const one = candidate(server, clock, identity, options);
+    all.push(one);
+    return one;
+  };
+  /** An elector whose work is the test's. */
+  const electorOf = (metrics = createCountingMetrics()) => {
+    const own = { config, client: server.client().client, identity: "a", rng: createSeededRng(1) };
+    return new Elector({ ...common, ...own, clock, logger: silentLogger, metrics });
+  };
+  const spec = (name: string): unknown => server.lease?.spec[name];
+  return { clock, server, stand, electorOf, spec };
 }

@@ -1,27 +1,9 @@
 import assert from "node:assert/strict";
 import { type ServerResponse } from "node:http";
 import { test } from "node:test";
-import { isKubeError, type KubeClient } from "../../../../src/kube/kube-client.ts";
-import { createKubeClient } from "../../../../src/kube/transport/index.ts";
-import { silentLogger } from "../../../../src/util/logger.ts";
-import { plainCluster } from "../../../support/cluster-config.ts";
-import { createSeededRng } from "../../../support/seeded-rng.ts";
-import { createVirtualClock } from "../../../support/virtual-clock.ts";
-import { createCountingMetrics } from "../counting-metrics.ts";
+import { isKubeError } from "../../../../src/kube/kube-client.ts";
 import { envelope, field, frame, mediaType, message, pod, podList, watchEvent } from "../protobuf/writer.ts";
-import { sendJson, startLoopbackServer } from "./loopback-server.ts";
-
-type Context = { after(end: () => Promise<void>): void };
-
-async function connect(t: Context, port: number): Promise<KubeClient> {
-  const client = await createKubeClient(
-    { ...plainCluster, master: `http://127.0.0.1:${port}` },
-    { clock: createVirtualClock(), rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() },
-    "worker",
-  );
-  t.after(() => client.close());
-  return client;
-}
+import { connect, sendJson, startLoopbackServer } from "./loopback-server.ts";
 
 function sendProtobuf(response: ServerResponse, code: number, bytes: Buffer): void {
   response.writeHead(code, { "content-type": mediaType, "retry-after": "7" }).end(bytes);
@@ -36,7 +18,7 @@ const refused = envelope(
 
 test("protobuf is asked for with JSON as the second choice, and only where it is wanted", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "PodList" }));
-  const client = await connect(t, server.port);
+  const { client } = await connect(t, server.port);
   // A server may send JSON anyway.
   assert.deepEqual(await client.request(podsRequest), { kind: "PodList" });
   const stream = await client.stream(podsRequest, 1_000);
@@ -51,7 +33,7 @@ test("protobuf is asked for with JSON as the second choice, and only where it is
 
 test("metadata alone are asked for with whole objects as the second choice", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "PodList" }));
-  const client = await connect(t, server.port);
+  const { client } = await connect(t, server.port);
   await client.request({ method: "GET", path: "/api/v1/pods", preferMetadata: true });
   assert.deepEqual(
     server.requests.map(({ headers }) => headers.accept),
@@ -61,7 +43,7 @@ test("metadata alone are asked for with whole objects as the second choice", asy
 
 test("the content type of the answer decides how it is read, whatever was asked for", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => sendProtobuf(response, 200, list));
-  const client = await connect(t, server.port);
+  const { client } = await connect(t, server.port);
   const decoded = (await client.request({ method: "GET", path: "/api/v1/pods" })) as { items: unknown[] };
   assert.equal(decoded.items.length, 1);
 });
@@ -71,7 +53,7 @@ test("a watch says that its frames are protobuf", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => {
     response.writeHead(200, { "content-type": `${mediaType};stream=watch` }).end(bytes);
   });
-  const client = await connect(t, server.port);
+  const { client } = await connect(t, server.port);
   const stream = await client.stream(podsRequest, 1_000);
   assert.equal(stream.encoding, "protobuf");
   const chunks: Uint8Array[] = [];
@@ -89,7 +71,7 @@ test("a corrupt answer is malformed, a Status in protobuf is classified, a corru
     const [code, bytes] = answers[Number(request.url?.slice(1))]!;
     sendProtobuf(response, code, bytes);
   });
-  const client = await connect(t, server.port);
+  const { client } = await connect(t, server.port);
   const failure = async (path: string): Promise<unknown> =>
     client.request({ ...podsRequest, path }).catch((error: unknown) => error);
   const [corrupt, missing, broken] = [await failure("/0"), await failure("/1"), await failure("/2")];
@@ -109,7 +91,7 @@ for (const code of [406, 415]) {
       if (strict) sendJson(response, code, { kind: "Status", code, reason: "NotAcceptable" });
       else sendJson(response, 200, { kind: "PodList" });
     });
-    const client = await connect(t, server.port);
+    const { client } = await connect(t, server.port);
     // Two at once: both are refused and both are sent again.
     assert.deepEqual(await Promise.all([client.request(podsRequest), client.request(podsRequest)]), [
       { kind: "PodList" },
@@ -126,7 +108,7 @@ for (const code of [406, 415]) {
 
   test(`${code} to a request for JSON is an error, not asked for again`, async (t) => {
     const server = await startLoopbackServer(t, (_request, response) => sendJson(response, code, { kind: "Status" }));
-    const client = await connect(t, server.port);
+    const { client } = await connect(t, server.port);
     const error = await client.request(podsRequest).catch((thrown: unknown) => thrown);
     assert.ok(isKubeError(error, "invalid"));
     assert.equal(server.requests.length, 2);
@@ -135,7 +117,7 @@ for (const code of [406, 415]) {
 
 test("a request reads its answer itself where it has a way to, and what it cannot read is malformed", async (t) => {
   const server = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { kind: "Pod" }));
-  const client = await connect(t, server.port);
+  const { client } = await connect(t, server.port);
   const get = (parse: (body: Buffer) => unknown) => client.request({ method: "GET", path: "/api/v1/pods/p", parse });
   assert.equal(await get((body) => body.toString("utf8").length), 14);
   await assert.rejects(

@@ -1,29 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isKubeError, type KubeError, type KubeClient } from "../../../../src/kube/kube-client.ts";
-import { createKubeClient } from "../../../../src/kube/transport/index.ts";
-import type { ClusterConfig } from "../../../../src/config/clusters.ts";
-import { silentLogger } from "../../../../src/util/logger.ts";
-import { plainCluster } from "../../../support/cluster-config.ts";
-import { createSeededRng } from "../../../support/seeded-rng.ts";
-import { createVirtualClock } from "../../../support/virtual-clock.ts";
-import { createCountingMetrics } from "../counting-metrics.ts";
-import { sendJson, startLoopbackServer } from "./loopback-server.ts";
-
-type Context = { after(end: () => Promise<void>): void };
-
-/** A client on a virtual clock: no deadline passes unless the test moves it. */
-async function connect(t: Context, port: number, change: Partial<ClusterConfig> = {}) {
-  const clock = createVirtualClock();
-  const metrics = createCountingMetrics();
-  const client = await createKubeClient(
-    { ...plainCluster, master: `http://127.0.0.1:${port}`, ...change },
-    { clock, rng: createSeededRng(1), logger: silentLogger, metrics },
-    "core",
-  );
-  t.after(() => client.close());
-  return { client, clock, metrics, host: `127.0.0.1:${port}` };
-}
+import { connect, sendJson, startLoopbackServer } from "./loopback-server.ts";
 
 /** Lets the event loop turn until `condition` holds; the test's own time limit ends a wait in vain. */
 async function until(condition: () => boolean): Promise<void> {

@@ -1,29 +1,19 @@
-import "reflect-metadata";
 import assert from "node:assert/strict";
-import { type webcrypto } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type ServerResponse } from "node:http";
 import path from "node:path";
 import { type TLSSocket } from "node:tls";
 import { test } from "node:test";
-import {
-  X509CertificateGenerator,
-  type X509Certificate,
-  BasicConstraintsExtension,
-  SubjectAlternativeNameExtension,
-} from "@peculiar/x509";
 import { isKubeError } from "../../../../src/kube/kube-client.ts";
 import { createCredentialSource } from "../../../../src/kube/transport/credentials.ts";
-import { createKubeClient } from "../../../../src/kube/transport/index.ts";
 import type { ClusterConfig } from "../../../../src/config/clusters.ts";
 import { StartError } from "../../../../src/lifecycle/component.ts";
 import { silentLogger } from "../../../../src/util/logger.ts";
-import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
-import { createCountingMetrics } from "../counting-metrics.ts";
 import { plainCluster } from "../../../support/cluster-config.ts";
+import { type Authority, createAuthority } from "../../server/certificates.ts";
 import { temporaryFolder, writeKubeConfig, type Context } from "./kubeconfigs.ts";
-import { sendJson, startLoopbackServer } from "./loopback-server.ts";
+import { connectBy, sendJson, startLoopbackServer } from "./loopback-server.ts";
 
 async function headersFor(t: Context, user: object | undefined, change: Partial<ClusterConfig> = {}) {
   const file = writeKubeConfig(temporaryFolder(t), { server: "http://127.0.0.1:1" }, user);
@@ -131,10 +121,7 @@ test("a 401 loads the credentials once and sends the request again", async (t) =
     else sendJson(response, 401, { kind: "Status", code: 401 });
   });
   const kubeConfigPath = writeKubeConfig(folder, { server: `http://127.0.0.1:${server.port}` }, { tokenFile });
-  const clock = createVirtualClock();
-  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
-  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
-  t.after(() => void client.close());
+  const { client, clock } = await connectBy(t, { kubeConfigPath });
   writeFileSync(tokenFile, "new");
   const answers = await Promise.all([1, 2, 3].map(() => client.request({ method: "POST", path: "/x", body: {} })));
   assert.deepEqual(answers, [{ ok: true }, { ok: true }, { ok: true }]);
@@ -157,9 +144,7 @@ test("a request loads the credentials once, however long the refusals take", asy
     { server: `http://127.0.0.1:${server.port}` },
     { token: "revoked" },
   );
-  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
-  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
-  t.after(() => void client.close());
+  const { client } = await connectBy(t, { kubeConfigPath }, clock);
   await assert.rejects(client.request({ method: "GET", path: "/x" }), { kind: "unauthorized" });
   assert.equal(server.requests.length, 2);
 });
@@ -169,7 +154,7 @@ test("in a pod the token of the ServiceAccount is trimmed and its CA is used", a
   const account = path.join(folder, "var/run/secrets/kubernetes.io/serviceaccount");
   mkdirSync(account, { recursive: true });
   writeFileSync(path.join(account, "token"), "pod-token\n");
-  writeFileSync(path.join(account, "ca.crt"), (await createAuthority()).pem);
+  writeFileSync(path.join(account, "ca.crt"), (await createAuthority("test-ca")).cert);
   const deps = { clock: createVirtualClock(), logger: silentLogger };
   await assert.rejects(createCredentialSource(plainCluster, deps, folder), (error) => {
     assert.ok(error instanceof StartError);
@@ -184,42 +169,19 @@ test("in a pod the token of the ServiceAccount is trimmed and its CA is used", a
   assert.match(String(credentials.tls.ca), /BEGIN CERTIFICATE/);
 });
 
-const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-
-async function createAuthority() {
-  const keys = await crypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: "CN=test-ca",
-    keys,
-    extensions: [new BasicConstraintsExtension(true, undefined, true)],
-  });
-  return { keys, certificate, pem: certificate.toString("pem") };
-}
-
-/** A leaf for 127.0.0.1 and api.test, of the authority. */
-async function issue(authority: { keys: webcrypto.CryptoKeyPair; certificate: X509Certificate }, name: string) {
-  const keys = await crypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
-  const certificate = await X509CertificateGenerator.create({
-    subject: `CN=${name}`,
-    issuer: authority.certificate.subject,
-    publicKey: keys.publicKey,
-    signingKey: authority.keys.privateKey,
-    extensions: [new SubjectAlternativeNameExtension([{ type: "ip", value: "127.0.0.1" }])],
-  });
-  const der = Buffer.from(await crypto.subtle.exportKey("pkcs8", keys.privateKey)).toString("base64");
-  return { cert: certificate.toString("pem"), key: `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n` };
-}
+/** A leaf for 127.0.0.1, of the authority. */
+const issue = (authority: Authority, name: string) => authority.issue(name, [{ type: "ip", value: "127.0.0.1" }]);
 
 test("a client certificate opens the connection, and a rotated one opens a new connection", async (t) => {
   const folder = temporaryFolder(t);
-  const authority = await createAuthority();
+  const authority = await createAuthority("test-ca");
   const server = await startLoopbackServer(
     t,
     (request, response) => {
       const { subject } = (request.socket as TLSSocket).getPeerCertificate();
       sendJson(response, 200, { name: subject.CN });
     },
-    { ...(await issue(authority, "server")), ca: authority.pem, requestCert: true, rejectUnauthorized: true },
+    { ...(await issue(authority, "server")), ca: authority.cert, requestCert: true, rejectUnauthorized: true },
   );
   const place = async (name: string): Promise<void> => {
     const { cert, key } = await issue(authority, name);
@@ -229,13 +191,10 @@ test("a client certificate opens the connection, and a rotated one opens a new c
   await place("first");
   const kubeConfigPath = writeKubeConfig(
     folder,
-    { server: `https://127.0.0.1:${server.port}`, "certificate-authority-data": btoa(authority.pem) },
+    { server: `https://127.0.0.1:${server.port}`, "certificate-authority-data": btoa(authority.cert) },
     { "client-certificate": "client.crt", "client-key": "client.key" },
   );
-  const clock = createVirtualClock();
-  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
-  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
-  t.after(() => void client.close());
+  const { client, clock } = await connectBy(t, { kubeConfigPath });
   const whoAmI = (): Promise<unknown> => client.request({ method: "GET", path: "/" });
   assert.deepEqual(await whoAmI(), { name: "first" });
   await place("second");
@@ -245,36 +204,34 @@ test("a client certificate opens the connection, and a rotated one opens a new c
   assert.deepEqual(await whoAmI(), { name: "second" });
 
   const stranger = writeKubeConfig(folder, { server: `https://127.0.0.1:${server.port}` }, {});
-  const distrustful = await createKubeClient({ ...plainCluster, kubeConfigPath: stranger }, deps, "core");
-  t.after(() => void distrustful.close());
+  const { client: distrustful } = await connectBy(t, { kubeConfigPath: stranger });
   await assert.rejects(distrustful.request({ method: "PUT", path: "/", body: {} }), { kind: "network" });
 });
 
 test("an authority that does not fit the server is loaded again, and the request is sent once", async (t) => {
   const folder = temporaryFolder(t);
-  const [old, rotated, other] = [await createAuthority(), await createAuthority(), await createAuthority()];
+  const [old, rotated, other] = [
+    await createAuthority("test-ca"),
+    await createAuthority("test-ca"),
+    await createAuthority("test-ca"),
+  ];
   const answer = (_: unknown, response: ServerResponse): void => sendJson(response, 200, { ok: true });
   const server = await startLoopbackServer(t, answer, await issue(rotated, "server"));
-  const kubeConfigWith = (authority: { readonly pem: string }): string => {
-    const data = btoa(authority.pem);
+  const kubeConfigWith = (authority: { readonly cert: string }): string => {
+    const data = btoa(authority.cert);
     return writeKubeConfig(
       folder,
       { server: `https://127.0.0.1:${server.port}`, "certificate-authority-data": data },
       {},
     );
   };
-  const kubeConfigPath = kubeConfigWith(old);
-  const clock = createVirtualClock();
-  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics: createCountingMetrics() };
-  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
-  t.after(() => void client.close());
+  const { client } = await connectBy(t, { kubeConfigPath: kubeConfigWith(old) });
   const write = (): Promise<unknown> => client.request({ method: "PUT", path: "/x", body: {} });
   kubeConfigWith(rotated);
   assert.deepEqual(await write(), { ok: true });
   assert.equal(server.requests.length, 1);
 
-  const stranger = await createKubeClient({ ...plainCluster, kubeConfigPath: kubeConfigWith(other) }, deps, "core");
-  t.after(() => void stranger.close());
+  const { client: stranger } = await connectBy(t, { kubeConfigPath: kubeConfigWith(other) });
   const distrusted = await stranger.request({ method: "PUT", path: "/x", body: {} }).catch((error: unknown) => error);
   assert.ok(isKubeError(distrusted, "network"), String(distrusted));
   assert.equal(server.requests.length, 1, "nothing was sent to a server that is not trusted");
@@ -284,29 +241,22 @@ test("requests go through the proxy that the kubeconfig names", async (t) => {
   const proxy = await startLoopbackServer(t, (_request, response) => sendJson(response, 200, { through: "proxy" }));
   const cluster = { server: "http://api.test:6443", "proxy-url": `http://127.0.0.1:${proxy.port}` };
   const kubeConfigPath = writeKubeConfig(temporaryFolder(t), cluster, {});
-  const deps = {
-    clock: createVirtualClock(),
-    rng: createSeededRng(1),
-    logger: silentLogger,
-    metrics: createCountingMetrics(),
-  };
-  const client = await createKubeClient({ ...plainCluster, kubeConfigPath }, deps, "core");
-  t.after(() => void client.close());
+  const { client } = await connectBy(t, { kubeConfigPath });
   assert.deepEqual(await client.request({ method: "GET", path: "/x" }), { through: "proxy" });
   assert.equal(proxy.requests[0]?.url, "http://api.test:6443/x");
 });
 
 test("what cannot be used is named in one line", async (t) => {
   const folder = temporaryFolder(t);
-  const { pem } = await createAuthority();
-  const other = await issue(await createAuthority(), "other");
+  const { cert: pem } = await createAuthority("test-ca");
+  const other = await issue(await createAuthority("test-ca"), "other");
   const https = { server: "https://127.0.0.1:1" };
-  const deps = {
-    clock: createVirtualClock(),
-    rng: createSeededRng(1),
-    logger: silentLogger,
-    metrics: createCountingMetrics(),
-  };
+  const pems = { "client-certificate-data": btoa(pem) };
+  const torn = btoa("-----BEGIN CERTIFICATE-----\nAA\n-----END CERTIFICATE-----");
+  /** A kubeconfig whose cluster and user have these fields too. */
+  const by = (cluster: object, user: object = {}) => ({
+    kubeConfigPath: writeKubeConfig(folder, { ...https, ...cluster }, user),
+  });
   const cases: readonly [string, () => Partial<ClusterConfig>, RegExp][] = [
     ["missing file", () => ({ kubeConfigPath: "/nowhere/config" }), /cannot read "\/nowhere\/config": no such file/],
     ["a folder", () => ({ kubeConfigPath: folder }), /^kubeconfig ".*": it is a directory$/],
@@ -314,63 +264,27 @@ test("what cannot be used is named in one line", async (t) => {
     ["a long file", () => ({ kubeConfigPath: write(folder, "#".repeat(2 ** 22 + 1)) }), /has more than 4194304 bytes/],
     [
       "a device as token file",
-      () => ({ kubeConfigPath: writeKubeConfig(folder, https, { tokenFile: "/dev/zero" }) }),
+      () => by({}, { tokenFile: "/dev/zero" }),
       /the token file "\/dev\/zero" cannot be used: it is not a regular file/,
     ],
     ["empty file", () => ({ kubeConfigPath: write(folder, "") }), /the input is empty/],
     ["not a mapping", () => ({ kubeConfigPath: write(folder, "text") }), /not a YAML mapping/],
     ["not YAML", () => ({ kubeConfigPath: write(folder, "a: [b\nc: d") }), /^kubeconfig ".*config"/],
     ["no context", () => ({ kubeConfigPath: write(folder, "apiVersion: v1") }), /no current context/],
-    [
-      "missing CA",
-      () => ({ kubeConfigPath: writeKubeConfig(folder, { ...https, "certificate-authority": "ca.pem" }, {}) }),
-      /cannot read ".*ca\.pem": no such file/,
-    ],
-    [
-      "bad CA",
-      () => ({
-        kubeConfigPath: writeKubeConfig(
-          folder,
-          {
-            ...https,
-            "certificate-authority-data": btoa("-----BEGIN CERTIFICATE-----\nAA\n-----END CERTIFICATE-----"),
-          },
-          {},
-        ),
-      }),
-      /certificate authority cannot be used/,
-    ],
-    [
-      "missing key",
-      () => ({
-        kubeConfigPath: writeKubeConfig(folder, https, { "client-certificate-data": btoa(pem), "client-key": "k.pem" }),
-      }),
-      /cannot read ".*k\.pem"/,
-    ],
+    ["missing CA", () => by({ "certificate-authority": "ca.pem" }), /cannot read ".*ca\.pem": no such file/],
+    ["bad CA", () => by({ "certificate-authority-data": torn }), /certificate authority cannot be used/],
+    ["missing key", () => by({}, { ...pems, "client-key": "k.pem" }), /cannot read ".*k\.pem"/],
     [
       "key of another",
-      () => ({
-        kubeConfigPath: writeKubeConfig(folder, https, {
-          "client-certificate-data": btoa(pem),
-          "client-key-data": btoa(other.key),
-        }),
-      }),
+      () => by({}, { ...pems, "client-key-data": btoa(other.key) }),
       /pair of client certificate and client key/,
     ],
-    [
-      "missing token file",
-      () => ({ kubeConfigPath: writeKubeConfig(folder, https, { tokenFile: "t" }) }),
-      /cannot read ".*\/t": no such file/,
-    ],
+    ["missing token file", () => by({}, { tokenFile: "t" }), /cannot read ".*\/t": no such file/],
     ["bad server", () => ({ master: "ftp://host" }), /"ftp:\/\/host" is not a URL/],
-    [
-      "bad proxy",
-      () => ({ kubeConfigPath: writeKubeConfig(folder, { ...https, "proxy-url": "socks5://x:1" }, {}) }),
-      /proxy-url "socks5:\/\/x:1"/,
-    ],
+    ["bad proxy", () => by({ "proxy-url": "socks5://x:1" }), /proxy-url "socks5:\/\/x:1"/],
     [
       "bad proxy with a password, which is not shown",
-      () => ({ kubeConfigPath: writeKubeConfig(folder, { ...https, "proxy-url": "socks5://me:secret@x:1" }, {}) }),
+      () => by({ "proxy-url": "socks5://me:secret@x:1" }),
       /proxy-url "socks5:\/\/\*\*\*@x:1"/,
     ],
     ["bad server with a password", () => ({ master: "ftp://me:secret@host" }), /"ftp:\/\/\*\*\*@host" is not a URL/],
@@ -378,7 +292,7 @@ test("what cannot be used is named in one line", async (t) => {
   ];
   for (const [what, change, message] of cases) {
     await assert.rejects(
-      async () => createKubeClient({ ...plainCluster, ...change() }, deps, "core"),
+      async () => connectBy(t, change()),
       (error) => {
         assert.ok(error instanceof StartError, `${what}: ${String(error)}`);
         assert.match(error.message, message, what);

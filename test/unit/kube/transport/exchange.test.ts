@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { createServer, type ServerResponse } from "node:http";
-import { type AddressInfo } from "node:net";
-import test, { type TestContext } from "node:test";
+import { type ServerResponse } from "node:http";
+import { type TestContext, test } from "node:test";
 import { Agent, type Dispatcher } from "undici";
 import { isKubeError, KubeError } from "../../../../src/kube/kube-client.ts";
 import { type Answer } from "../../../../src/kube/transport/answer.ts";
@@ -9,6 +8,8 @@ import { createDeadline } from "../../../../src/kube/transport/deadline.ts";
 import { exchange } from "../../../../src/kube/transport/exchange.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { startLoopbackServer } from "./loopback-server.ts";
+import { readWarnings } from "../../../../src/kube/transport/sender.ts";
+import { createTokenBucket } from "../../../../src/kube/token-bucket.ts";
 
 const timeout = 20_000;
 
@@ -46,23 +47,11 @@ test("an answer is put together from its chunks", { timeout }, async (t) => {
 });
 
 test("an answer without a body is empty, and news before the answer is not the answer", { timeout }, async (t) => {
-  const server = createServer((_request, response) => {
+  const { get, headers } = await setUp(t, (response) => {
     response.writeProcessing();
     response.writeHead(204).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const dispatcher = new Agent();
-  t.after(async () => {
-    await dispatcher.destroy();
-    server.close();
-  });
-  const deadline = createDeadline(createVirtualClock(), 1_000, "GET /", undefined);
-  const headers: number[] = [];
-  const answer = await exchange(
-    dispatcher,
-    { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, path: "/", method: "GET" },
-    { what: "GET /", deadline, onHeader: (code) => void headers.push(code) },
-  );
+  const answer = await get();
   assert.deepEqual([answer.code, answer.body.length, headers], [204, 0, [204]]);
 });
 
@@ -123,4 +112,76 @@ test("an answer that breaks off is an error, and so is a deadline in its middle"
   await clock.advance(1_000);
   await stalled;
   assert.equal(clock.pendingTimers, 0);
+});
+
+test("an answer without the header has no warnings", () => {
+  assert.deepEqual(readWarnings(undefined), []);
+});
+
+test("the warnings of one header, of several, and of several in one are read", () => {
+  assert.deepEqual(readWarnings('299 - "one"'), ["one"]);
+  assert.deepEqual(readWarnings(['299 - "one"', '299 - "two, or three"']), ["one", "two, or three"]);
+  assert.deepEqual(readWarnings('299 - "one, 299 - ", 299 agent/1.0 "two" "Sun, 22 Nov 2026 10:00:00 GMT"'), [
+    "one, 299 - ",
+    "two",
+  ]);
+});
+
+test("what is escaped in a warning is read as it was meant", () => {
+  assert.deepEqual(readWarnings(String.raw`299 - "a \"name\" and a \\"`), [String.raw`a "name" and a ` + "\\"]);
+});
+
+test("warnings of caches on the way, and what is no warning, are left out", () => {
+  assert.deepEqual(readWarnings('110 proxy "Response is Stale", 299 - "ours"'), ["ours"]);
+  assert.deepEqual(readWarnings("nonsense"), []);
+  assert.deepEqual(readWarnings('299 - "unended'), []);
+});
+
+test("a burst goes at once, the rest in order at the rate, and a quiet time fills the bucket again", async () => {
+  const clock = createVirtualClock();
+  const bucket = createTokenBucket({ qps: 10, burst: 3 }, clock);
+  const times: number[] = [];
+  const take = (): void => void bucket.take(Number.POSITIVE_INFINITY).then(() => times.push(clock.monotonicMs()));
+  for (let call = 0; call < 6; call++) take();
+  await clock.advance(1_000);
+  assert.deepEqual(times, [0, 0, 0, 100, 200, 300]);
+  times.length = 0;
+  for (let call = 0; call < 4; call++) take();
+  await clock.advance(1_000);
+  assert.deepEqual(times, [1_000, 1_000, 1_000, 1_100]);
+});
+
+test("a caller that cannot wait takes nothing, and an aborted one gives the token back", async () => {
+  const clock = createVirtualClock();
+  const bucket = createTokenBucket({ qps: 1, burst: 1 }, clock);
+  assert.equal(await bucket.take(0), true);
+  assert.equal(await bucket.take(999), false);
+  const controller = new AbortController();
+  const aborted = bucket.take(5_000, controller.signal);
+  controller.abort();
+  assert.equal(await aborted, false);
+  assert.equal(await bucket.take(5_000, controller.signal), false);
+  const taken = bucket.take(1_000);
+  await clock.advance(1_000);
+  assert.equal(await taken, true);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test("an available token is taken at once, and never before callers that wait", async () => {
+  const clock = createVirtualClock();
+  const bucket = createTokenBucket({ qps: 10, burst: 2 }, clock);
+  assert.deepEqual([bucket.takeNow(), bucket.takeNow(), bucket.takeNow()], [true, true, false]);
+  const waiting = bucket.take(1_000);
+  assert.equal(bucket.takeNow(), false);
+  await clock.advance(100);
+  assert.equal(await waiting, true);
+  assert.equal(bucket.takeNow(), false, "the token of that moment is taken");
+  await clock.advance(100);
+  assert.equal(bucket.takeNow(), true);
+});
+
+test("a rate of 0 or less does not limit", async () => {
+  const bucket = createTokenBucket({ qps: 0, burst: 0 }, createVirtualClock());
+  for (let call = 0; call < 1_000; call++) assert.equal(await bucket.take(0), true);
+  assert.equal(bucket.takeNow(), true);
 });

@@ -1,8 +1,15 @@
-/** An HTTP server on loopback whose behaviour is one function; counts its connections. */
+/** An HTTP server on loopback whose behaviour is one function; counts its connections. And clients of it. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import { type AddressInfo } from "node:net";
+import { type ClusterConfig } from "../../../../src/config/clusters.ts";
+import { createKubeClient } from "../../../../src/kube/transport/index.ts";
+import { silentLogger } from "../../../../src/util/logger.ts";
+import { plainCluster } from "../../../support/cluster-config.ts";
+import { createSeededRng } from "../../../support/seeded-rng.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { createCountingMetrics } from "../counting-metrics.ts";
 
 export interface LoopbackServer {
   readonly port: number;
@@ -60,4 +67,23 @@ export function sendJson(
   headers: Record<string, string> = {},
 ): void {
   response.writeHead(code, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+}
+
+/** A client until the test ends, on a virtual clock: no deadline passes unless the test moves it. */
+export async function connectBy(
+  t: { after(end: () => Promise<void>): void },
+  config: Partial<ClusterConfig>,
+  clock = createVirtualClock(),
+) {
+  const metrics = createCountingMetrics();
+  const deps = { clock, rng: createSeededRng(1), logger: silentLogger, metrics };
+  const client = await createKubeClient({ ...plainCluster, ...config }, deps, "core");
+  t.after(() => client.close());
+  return { client, clock, metrics };
+}
+
+/** By the port of a server on loopback. */
+export async function connect(t: Parameters<typeof connectBy>[0], port: number, change: Partial<ClusterConfig> = {}) {
+  const connected = await connectBy(t, { master: `http://127.0.0.1:${port}`, ...change });
+  return { ...connected, host: `127.0.0.1:${port}` };
 }

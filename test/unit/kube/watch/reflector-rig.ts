@@ -2,7 +2,7 @@
 import { objectKey } from "../../../../src/api/object-key.ts";
 import assert from "node:assert/strict";
 import { parseResourceVersion, type ResourceVersion } from "../../../../src/api/resource-version.ts";
-import { type InformerEvent, type Stored } from "../../../../src/kube/informer.ts";
+import { type Decode, type InformerEvent, type Stored } from "../../../../src/kube/informer.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
@@ -19,7 +19,7 @@ export function thing(name: string, version: number, value = "", uid = `uid-${na
   return { metadata: { namespace: "ns", name, uid, resourceVersion: String(version) }, value };
 }
 
-export function decode(raw: unknown): Thing | undefined {
+function decode(raw: unknown): Thing | undefined {
   const { metadata, value } = raw as {
     metadata: { namespace: string; name: string; uid: string; resourceVersion: string };
     value: string;
@@ -61,32 +61,55 @@ export function describe(event: InformerEvent<Thing>): string {
 /** Where the server's history is when a test says nothing else: beyond all versions that a test sends. */
 const versionAhead = 1_000_000;
 
-/** An informer of things on a scripted client, running until the test ends. */
-export function start(
-  t: { after(end: () => Promise<void>): void },
-  prepare?: (client: ScriptedKubeClient, clock: VirtualClock) => void,
-) {
+/** An informer on a scripted client, which does not run yet: of things, unless `of` says something else. */
+export function create<T extends Stored = Thing>(of: Partial<Parameters<typeof createInformer<T>>[0]> = {}) {
   const clock = createVirtualClock();
   const client = createScriptedKubeClient();
-  const server = { version: versionAhead };
-  client.onRequest = ({ method, path, query }) => {
-    if (query?.["limit"] === 1) return { metadata: { resourceVersion: String(server.version) }, items: [] };
-    throw new KubeError("notFound", `nothing scripted for ${method} ${path}`);
-  };
-  prepare?.(client, clock);
   const metrics = createCountingMetrics();
   const logger = createRecordingLogger();
-  const informer = createInformer<Thing>({
+  const informer = createInformer<T>({
     client,
     resource: { group: "test.io", version: "v1", resource: "things" },
     labelSelector: "app=x",
-    decode,
+    decode: decode as Decode<T & Thing>,
     clock,
     rng: createSeededRng(1),
     logger,
     metrics,
     name: "things",
+    ...of,
   });
+  const relists = (reason: string): number =>
+    metrics.value("kube_informer_relists_total", { cluster: "test", informer: of.name ?? "things", reason });
+  /** Enough for every backoff. */
+  const passBackoff = (): Promise<void> => clock.advance(31_000);
+  /** Runs it until the test ends. */
+  const run = (t: { after(end: () => Promise<void>): void }) => {
+    const stop = new AbortController();
+    const running = informer.run(stop.signal);
+    t.after(async () => {
+      stop.abort();
+      await running;
+      assert.equal(clock.pendingTimers, 0, "timers are left after stop");
+    });
+    return { stop, running };
+  };
+  return { clock, client, metrics, logger, informer, relists, passBackoff, run };
+}
+
+/** An informer of things on a scripted client, running until the test ends. */
+export function start(
+  t: { after(end: () => Promise<void>): void },
+  prepare?: (client: ScriptedKubeClient, clock: VirtualClock) => void,
+) {
+  const server = { version: versionAhead };
+  const { run, ...created } = create();
+  const { client, informer } = created;
+  client.onRequest = ({ method, path, query }) => {
+    if (query?.["limit"] === 1) return { metadata: { resourceVersion: String(server.version) }, items: [] };
+    throw new KubeError("notFound", `nothing scripted for ${method} ${path}`);
+  };
+  prepare?.(client, created.clock);
   const log: string[] = [];
   let forbidden = 0;
   /** What each list said has changed. */
@@ -101,20 +124,8 @@ export function start(
       changes.push(changed === undefined ? undefined : [...changed].toSorted());
     },
   });
-  const stop = new AbortController();
-  const running = informer.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await running;
-    assert.equal(clock.pendingTimers, 0, "timers are left after stop");
-  });
   const takeLog = (): string[] => log.splice(0);
-  /** Enough for every backoff. */
-  const passBackoff = (): Promise<void> => clock.advance(31_000);
-  const relists = (reason: string): number =>
-    metrics.value("kube_informer_relists_total", { cluster: "test", informer: "things", reason });
-  const watched = { informer, log, changes, takeLog, refusals: () => forbidden };
-  return { clock, client, server, metrics, logger, ...watched, stop, running, passBackoff, relists };
+  return { ...created, server, log, changes, takeLog, refusals: () => forbidden, ...run(t) };
 }
 
 /** Like `start`, with `things` listed by a WatchList at version 10. */

@@ -2,24 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { objectKey } from "../../../../src/api/object-key.ts";
 import { KubeError, type KubeErrorKind, type KubeRequest } from "../../../../src/kube/kube-client.ts";
-import { createInformer } from "../../../../src/kube/watch/index.ts";
-import { silentLogger } from "../../../../src/util/logger.ts";
-import { createSeededRng } from "../../../support/seeded-rng.ts";
-import { createVirtualClock, drainMicrotasks } from "../../../support/virtual-clock.ts";
-import { createCountingMetrics } from "../counting-metrics.ts";
-import { createScriptedKubeClient } from "../scripted-kube-client.ts";
-import {
-  thing,
-  decode,
-  bookmark,
-  added,
-  modified,
-  deleted,
-  errorEvent,
-  start,
-  startSynced,
-  type Thing,
-} from "./reflector-rig.ts";
+import { drainMicrotasks } from "../../../support/virtual-clock.ts";
+import { added, bookmark, create, deleted, errorEvent, modified, start, startSynced, thing } from "./reflector-rig.ts";
 
 test("the initial objects are streamed, and nothing is shown before the end mark", async (t) => {
   const { client, informer, takeLog } = start(t);
@@ -77,20 +61,9 @@ test("events after the end mark are applied in order, with the previous object",
   assert.equal(informer.size, 2);
 });
 
-test("in a handler the store has changed already, and the version has not moved yet", async () => {
-  const client = createScriptedKubeClient();
+test("in a handler the store has changed already, and the version has not moved yet", async (t) => {
+  const { client, informer: other, run } = create();
   const seen: unknown[] = [];
-  const stop = new AbortController();
-  const other = createInformer<Thing>({
-    client,
-    resource: { group: "", version: "v1", resource: "pods" },
-    decode,
-    clock: createVirtualClock(),
-    rng: createSeededRng(1),
-    logger: silentLogger,
-    metrics: createCountingMetrics(),
-    name: "pods",
-  });
   other.subscribe({
     onEvent: (event) =>
       void seen.push([
@@ -100,7 +73,7 @@ test("in a handler the store has changed already, and the version has not moved 
         other.hasSynced(),
       ]),
   });
-  const running = other.run(stop.signal);
+  const { stop, running } = run(t);
   await drainMicrotasks();
   client.stream0().send(added(thing("a", 3)), bookmark(10, true), modified(thing("a", 11)), deleted(thing("a", 12)));
   await drainMicrotasks();

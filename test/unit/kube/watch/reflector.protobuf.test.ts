@@ -2,14 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { objectKey } from "../../../../src/api/object-key.ts";
 import { type PodRecord, readPodRecord } from "../../../../src/api/pod.ts";
-import { createInformer } from "../../../../src/kube/watch/index.ts";
 import { pods } from "../../../../src/kube/resources.ts";
-import { silentLogger } from "../../../../src/util/logger.ts";
-import { createSeededRng } from "../../../support/seeded-rng.ts";
-import { createVirtualClock, drainMicrotasks } from "../../../support/virtual-clock.ts";
-import { createCountingMetrics } from "../counting-metrics.ts";
+import { drainMicrotasks } from "../../../support/virtual-clock.ts";
 import { bookmark, envelope, field, frame, message, pod, watchEvent } from "../protobuf/writer.ts";
-import { createScriptedKubeClient } from "../scripted-kube-client.ts";
+import { create } from "./reflector-rig.ts";
 
 const event = (type: string, name: string, version: string): Buffer =>
   frame(watchEvent(type, envelope("Pod", pod({ name, version, labels: { app: "web" } }))));
@@ -19,34 +15,22 @@ const failure = (code: number, reason: string): Buffer =>
 
 /** A pod informer whose server streams protobuf; "a" and "b" are listed at version 10. */
 async function startSynced(t: { after(end: () => Promise<void>): void }) {
-  const clock = createVirtualClock();
-  const client = createScriptedKubeClient();
-  client.encoding = "protobuf";
-  const metrics = createCountingMetrics();
-  // What a reconnect asks first: whether the server still has the history of the watch.
-  client.onRequest = () => ({ metadata: { resourceVersion: "1000" }, items: [] });
-  const informer = createInformer<PodRecord>({
-    client,
+  const { run, ...created } = create<PodRecord>({
     resource: pods,
+    labelSelector: undefined,
     preferProtobuf: true,
     decode: (raw) => readPodRecord(raw),
-    clock,
-    rng: createSeededRng(1),
-    logger: silentLogger,
-    metrics,
     name: "pods",
   });
+  const { client, informer } = created;
+  client.encoding = "protobuf";
+  // What a reconnect asks first: whether the server still has the history of the watch.
+  client.onRequest = () => ({ metadata: { resourceVersion: "1000" }, items: [] });
   const log: string[] = [];
   informer.subscribe({
     onEvent: ({ type, object }) => void log.push(`${type} ${object.key}@${object.resourceVersion}`),
   });
-  const stop = new AbortController();
-  const running = informer.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await running;
-    assert.equal(clock.pendingTimers, 0, "timers are left after stop");
-  });
+  run(t);
   await drainMicrotasks();
   client.stream0().sendBytes(Buffer.concat([event("ADDED", "a", "5"), event("ADDED", "b", "7")]));
   await drainMicrotasks();
@@ -55,11 +39,7 @@ async function startSynced(t: { after(end: () => Promise<void>): void }) {
   await drainMicrotasks();
   assert.equal(informer.hasSynced(), true);
   assert.deepEqual(log.splice(0), ["added ns/a@5", "added ns/b@7"]);
-  const relists = (reason: string): number =>
-    metrics.value("kube_informer_relists_total", { cluster: "test", informer: "pods", reason });
-  /** Enough for every backoff. */
-  const passBackoff = (): Promise<void> => clock.advance(31_000);
-  return { client, informer, log, relists, passBackoff };
+  return { ...created, log };
 }
 
 test("a WatchList, its end mark, events and bookmarks come as protobuf frames, which were asked for", async (t) => {

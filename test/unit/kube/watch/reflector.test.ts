@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createInformer } from "../../../../src/kube/watch/index.ts";
-import { silentLogger } from "../../../../src/util/logger.ts";
-import { createSeededRng } from "../../../support/seeded-rng.ts";
-import { createVirtualClock, drainMicrotasks } from "../../../support/virtual-clock.ts";
-import { createCountingMetrics } from "../counting-metrics.ts";
-import { createScriptedKubeClient } from "../scripted-kube-client.ts";
+import { drainMicrotasks } from "../../../support/virtual-clock.ts";
 import {
-  errorEvent,
-  thing,
-  decode,
-  bookmark,
   added,
-  modified,
+  bookmark,
+  create,
   deleted,
-  versionOf,
   describe,
+  errorEvent,
+  modified,
   start,
   startSynced,
-  type Thing,
+  thing,
+  versionOf,
 } from "./reflector-rig.ts";
 
 test("a corrupt stream is resumed at the last good version; corrupt there again, it is listed again", async (t) => {
@@ -155,18 +149,7 @@ test("nothing is emitted after stop, not even the rest of a list or chunk", asyn
 });
 
 test("a handler that stops the informer is the last one called", async () => {
-  const client = createScriptedKubeClient();
-  const clock = createVirtualClock();
-  const informer = createInformer<Thing>({
-    client,
-    resource: { group: "", version: "v1", resource: "pods" },
-    decode,
-    clock,
-    rng: createSeededRng(1),
-    logger: silentLogger,
-    metrics: createCountingMetrics(),
-    name: "pods",
-  });
+  const { client, clock, informer } = create();
   const stop = new AbortController();
   const seen: string[] = [];
   informer.subscribe({
@@ -188,33 +171,13 @@ test("a handler that stops the informer is the last one called", async () => {
 });
 
 test("an informer whose signal aborted before the start sends nothing", async () => {
-  const client = createScriptedKubeClient();
-  const informer = createInformer<Thing>({
-    client,
-    resource: { group: "", version: "v1", resource: "pods" },
-    decode,
-    clock: createVirtualClock(),
-    rng: createSeededRng(1),
-    logger: silentLogger,
-    metrics: createCountingMetrics(),
-    name: "pods",
-  });
+  const { client, informer } = create();
   await informer.run(AbortSignal.abort());
   assert.equal(client.streams.length + client.requests.length, 0);
 });
 
 test("a mistake in a handler ends the run instead of being taken for a broken watch", async () => {
-  const client = createScriptedKubeClient();
-  const informer = createInformer<Thing>({
-    client,
-    resource: { group: "", version: "v1", resource: "pods" },
-    decode,
-    clock: createVirtualClock(),
-    rng: createSeededRng(1),
-    logger: silentLogger,
-    metrics: createCountingMetrics(),
-    name: "pods",
-  });
+  const { client, informer } = create();
   informer.subscribe({
     onEvent: () => {
       throw new TypeError("a mistake");

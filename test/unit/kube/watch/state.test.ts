@@ -2,8 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseResourceVersion } from "../../../../src/api/resource-version.ts";
 import { KubeError, type KubeErrorKind } from "../../../../src/kube/kube-client.ts";
-import { firstState, listBy, nextStep, type State, type Step } from "../../../../src/kube/watch/state.ts";
+import {
+  firstState,
+  listBy,
+  nextStep,
+  type State,
+  type Step,
+  type Burden,
+  createBackoff,
+} from "../../../../src/kube/watch/state.ts";
 import { errorKinds } from "../error-kinds.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
 
 const at = parseResourceVersion("10")!;
 const streaming = firstState;
@@ -101,4 +110,31 @@ test("a WatchList that never says that it is complete is followed by pages, and 
     next: { phase: "list", method: "pages", preferred: "watchList" },
     backoff: "heavy",
   });
+});
+
+test("the range doubles from 0.8 s to 30 s, and starts over after two minutes without a failure", async () => {
+  const clock = createVirtualClock();
+  const highest = createBackoff(clock, { next: () => 1 });
+  const delays = Array.from({ length: 8 }, () => highest.nextDelayMs("heavy"));
+  assert.deepEqual(delays, [800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]);
+  await clock.advance(119_000);
+  assert.equal(highest.nextDelayMs("heavy"), 30_000);
+  await clock.advance(120_000);
+  assert.equal(highest.nextDelayMs("heavy"), 800);
+});
+
+test("attempts that cost the server nothing are 5 s apart at most, and bring the range down to that", () => {
+  const highest = createBackoff(createVirtualClock(), { next: () => 1 });
+  const delaysOf = (burden: Burden, count: number): number[] =>
+    Array.from({ length: count }, () => highest.nextDelayMs(burden));
+  assert.deepEqual(delaysOf("light", 6), [800, 1_600, 3_200, 5_000, 5_000, 5_000]);
+  assert.deepEqual(delaysOf("heavy", 5), [5_000, 10_000, 20_000, 30_000, 30_000]);
+  assert.deepEqual(delaysOf("light", 2), [5_000, 5_000]);
+  assert.deepEqual(delaysOf("heavy", 2), [5_000, 10_000]);
+});
+
+test("the jitter is full: the shortest pause is none", () => {
+  const lowest = createBackoff(createVirtualClock(), { next: () => 0 });
+  assert.equal(lowest.nextDelayMs("light"), 0);
+  assert.equal(lowest.nextDelayMs("heavy"), 0);
 });

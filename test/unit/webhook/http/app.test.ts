@@ -10,7 +10,7 @@ import { silentMetrics } from "../../../../src/util/metrics.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { createWebhookApp } from "../../../../src/webhook/http/app.ts";
 import { allowed } from "../../../../src/webhook/decide/decision.ts";
-import { type ReviewContext } from "../../../../src/webhook/decide/handler.ts";
+import { type ReviewContext } from "../../../../src/webhook/decide/case.ts";
 import { PodCells } from "../../../../src/webhook/decide/subject/pod-cell.ts";
 import { type Review } from "../../../../src/webhook/decide/subject/subject.ts";
 import { reviewsInFlightMax } from "../../../../src/webhook/http/in-flight-limit.ts";

@@ -8,7 +8,7 @@ import { readRequest } from "../../../../src/webhook/http/admission-review.ts";
 import { warningsOf } from "../../../../src/webhook/http/gate-review.ts";
 import { reviewFields } from "../../../../src/webhook/http/review-fields.ts";
 import { later, longAgo } from "../../../../src/util/clock.ts";
-import { deletionReview } from "../../../bench/review-text.ts";
+import { deletionReview } from "../../../bench/reviews/review-text.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { deleteReview, endReview, evictReview, type Json, pod } from "../support/objects.ts";

@@ -1,12 +1,98 @@
-/** One compare-and-swap per batch, and what happens when it does not go through (docs/webhook.md#batching). */
+/**
+ * One compare-and-swap per batch, and what happens when it does not go through (docs/webhook.md#batching). What becomes
+ * of some reviews is in told/status-writer.txt.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drainMicrotasks } from "../../../support/virtual-clock.ts";
-import { cell, deleteReview, type Json, pod, protector } from "../support/objects.ts";
+import { type Fault } from "../support/fake-core.ts";
+import { cell, deleteReview, type Json, pod, type PodParts, protector } from "../support/objects.ts";
 import { settle, world } from "../support/replica.ts";
+import { type Happening, roomy, tellsAll } from "../support/told.ts";
 
-const roomy = () => protector({ cells: [cell("c1", 100)] });
-const uids = (buckets: readonly Json[]) => buckets.map((bucket) => bucket["podUID"]);
+const deleted = (name = "p", parts: PodParts = {}) => deleteReview(pod(name, parts));
+const unwatched: Happening = ({ core }) => void (core.watches = false);
+/** The core refuses the first so many writes. */
+const refusing =
+  (count: number, refusal: Fault): Happening =>
+  ({ core }) => {
+    let refusals = count;
+    core.script = ({ method }) => (method === "PUT" && refusals-- > 0 ? refusal : "none");
+  };
+const ofSize = (name: string, bytes: number): Json =>
+  protector({
+    name,
+    selector: { matchLabels: { app: name } },
+    cells: [cell("c1", 100)],
+    annotations: { text: "x".repeat(bytes) },
+  });
+const forbidden: Fault = { refuse: "forbidden", code: 403 };
+
+tellsAll(new URL("told/status-writer.txt", import.meta.url), {
+  "status writes keep a repeated review of an admitted pod free of new quota": {
+    of: [protector({ cells: [cell("c1", 81)] })],
+    do: [deleted(), deleted("p", { resourceVersion: "501" }), deleted("q")],
+  },
+  "status writes take the own last write as base while the watch lags, so that they have no conflicts": {
+    of: [roomy()],
+    do: [unwatched, ...Array.from({ length: 5 }, (_, index) => deleted(`p${index}`))],
+  },
+  "status writes refuse what the state after a conflict no longer allows": {
+    of: [roomy()],
+    do: [unwatched, ({ core }) => core.update("ns/web", (status) => void (status.cells = [cell("c1", 80)])), deleted()],
+  },
+  "status writes survive a storm of conflicts until the deadline and then refuse": {
+    of: [roomy()],
+    do: [
+      unwatched,
+      refusing(Infinity, { refuse: "conflict", code: 409 }),
+      ({ replica }) => replica.review(deleted(), { query: "?timeout=5s" }),
+      ({ core }) => assert.ok(core.requests.length < 100, `${core.requests.length} requests`),
+    ],
+  },
+  "status writes never assume that a write with a lost answer went through: read live and judge again": (
+    ["network", "timeout", "serverError"] as const
+  )
+    .flatMap((kind): Fault[] => [{ loseAnswer: kind }, { refuse: kind }])
+    .map((fault) => ({ of: [roomy()], do: [unwatched, refusing(1, fault), deleted()] })),
+  "status writes answer a 404 with a refusal that can be repeated": {
+    of: [roomy()],
+    do: [
+      ({ core }) => {
+        core.watches = false;
+        core.remove("ns/web");
+      },
+      deleted(),
+      async ({ core, clock }) => {
+        core.deliver();
+        await clock.advance(20);
+      },
+      deleted(),
+    ],
+  },
+  "status writes retry what the core answers with 429, not before it asked for": {
+    of: [roomy()],
+    do: [refusing(1, { refuse: "tooManyRequests", code: 429, retryAfterMs: 3_000 }), deleted()],
+  },
+  // Twice a second for the 10 MB, which take 5 s; the backoff is over by then.
+  "status writes pay the pace only for what may be stored: a lost race does not delay an idle object": {
+    of: [ofSize("web", 20_000), ofSize("large", 10_000_000)],
+    do: [
+      deleted("l", { labels: { app: "large" } }),
+      unwatched,
+      ({ core }) => core.update("ns/web", (status) => void status.cells.push(cell("c2", 0))),
+      deleted(),
+    ],
+  },
+  "a live object that is invalid refuses its pods and says so": {
+    of: [roomy()],
+    do: [unwatched, ({ core }) => core.put({ ...roomy(), spec: { minAvailable: "many" } }), deleted()],
+  },
+  "status writes that the core refuses are tried once more on the object as it is, and then given up": {
+    of: [roomy()],
+    do: [refusing(1, forbidden), deleted(), refusing(Infinity, forbidden), deleted("q")],
+  },
+});
 
 test("status writes record a burst of deletions with two writes: the first alone, the others together", async () => {
   const { clock, core, replica } = world([roomy()]);
@@ -36,14 +122,6 @@ test("status writes give the same UID twice in a batch one bucket, with the high
   assert.equal(buckets[0]?.["podResourceVersion"], "501");
 });
 
-test("status writes keep a repeated review of an admitted pod free of new quota", async () => {
-  const { core, replica } = world([protector({ cells: [cell("c1", 81)] })]);
-  assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
-  assert.equal((await replica.review(deleteReview(pod("p", { resourceVersion: "501" })))).allowed, true);
-  assert.equal(core.buckets("ns/web").length, 1);
-  assert.equal((await replica.review(deleteReview(pod("q")))).allowed, false);
-});
-
 test("status writes let the newest win when quota is short: the oldest are closest to their timeout", async () => {
   const { clock, replica } = world([protector({ cells: [cell("c1", 82)] })]);
   const blocker = replica.send(deleteReview(pod("blocker")));
@@ -56,17 +134,6 @@ test("status writes let the newest win when quota is short: the oldest are close
     answers.map(({ allowed }) => allowed),
     [true, false, true],
   );
-});
-
-test("status writes take the own last write as base while the watch lags, so that they have no conflicts", async () => {
-  const { core, replica } = world([roomy()]);
-  core.watches = false;
-  for (let index = 0; index < 5; index++) {
-    assert.equal((await replica.review(deleteReview(pod(`p${index}`)))).allowed, true);
-  }
-  assert.equal(core.conflicts, 0);
-  assert.equal(core.writes, 5);
-  assert.ok(core.requests.every(({ method }) => method === "PUT"));
 });
 
 test("status writes read the object live when the watch does not deliver a conflict, then judge again", async () => {
@@ -119,58 +186,6 @@ test("status writes wait longer from conflict to conflict, up to the backoff of 
   }
 });
 
-test("status writes refuse what the state after a conflict no longer allows", async () => {
-  const { core, replica } = world([roomy()]);
-  core.watches = false;
-  core.update("ns/web", (status) => {
-    status.cells = [cell("c1", 80)];
-  });
-  const answer = await replica.review(deleteReview(pod("p")));
-  assert.equal(answer.code, 429);
-  assert.equal(core.writes, 0);
-});
-
-test("status writes survive a storm of conflicts until the deadline and then refuse", async () => {
-  const { core, replica } = world([roomy()]);
-  core.watches = false;
-  core.script = (request) => (request.method === "PUT" ? { refuse: "conflict", code: 409 } : "none");
-  const answer = await replica.review(deleteReview(pod("p")), { query: "?timeout=5s" });
-  assert.equal(answer.code, 429);
-  assert.match(answer.message, /too many deletions compete for it/);
-  assert.ok(answer.elapsedMs <= 4001);
-  assert.ok(core.requests.length < 100, `${core.requests.length} requests`);
-});
-
-test("status writes never assume that a write with a lost answer went through: read live and judge again", async () => {
-  for (const kind of ["network", "timeout", "serverError"] as const) {
-    for (const fault of [{ loseAnswer: kind }, { refuse: kind }] as const) {
-      const { core, replica } = world([roomy()]);
-      core.watches = false;
-      let lost = false;
-      core.script = (request) => {
-        if (request.method !== "PUT" || lost) return "none";
-        lost = true;
-        return fault;
-      };
-      assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
-      assert.equal(core.requests[1]?.method, "GET");
-      assert.deepEqual(uids(core.buckets("ns/web")), ["uid-p"]);
-    }
-  }
-});
-
-test("status writes answer a 404 with a refusal that can be repeated", async () => {
-  const { clock, core, replica } = world([roomy()]);
-  core.watches = false;
-  core.remove("ns/web");
-  const answer = await replica.review(deleteReview(pod("p")));
-  assert.equal(answer.code, 429);
-  assert.match(answer.message, /was not found when recording the pod deletion/);
-  core.deliver();
-  await clock.advance(20);
-  assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
-});
-
 test("status writes leave a PodProtector out that was released while the review waited", async () => {
   const { clock, core, replica } = world([protector({ cells: [cell("c1", 81)] })]);
   const answers = ["p", "q"].map((name) => replica.send(deleteReview(pod(name))));
@@ -220,60 +235,4 @@ test("status writes do not complain about pruning when the core keeps the fields
   const { replica } = world([roomy()]);
   await replica.review(deleteReview(pod("p")));
   assert.equal(replica.metrics.count("extension_fields_pruned_total"), 0);
-});
-
-test("status writes retry what the core answers with 429, not before it asked for", async () => {
-  const { core, replica } = world([roomy()]);
-  let refused = false;
-  core.script = () => {
-    if (refused) return "none";
-    refused = true;
-    return { refuse: "tooManyRequests", code: 429, retryAfterMs: 3_000 };
-  };
-  const answer = await replica.review(deleteReview(pod("p")));
-  assert.equal(answer.allowed, true);
-  assert.ok(answer.elapsedMs >= 3_000 && answer.elapsedMs < 3_100, `${answer.elapsedMs}`);
-});
-
-test("status writes pay the pace only for what may be stored: a lost race does not delay an idle object", async () => {
-  const ofSize = (name: string, bytes: number): Json =>
-    protector({
-      name,
-      selector: { matchLabels: { app: name } },
-      cells: [cell("c1", 100)],
-      annotations: { text: "x".repeat(bytes) },
-    });
-  const { core, replica } = world([ofSize("web", 20_000), ofSize("large", 10_000_000)]);
-  assert.equal((await replica.review(deleteReview(pod("l", { labels: { app: "large" } })))).allowed, true);
-  core.watches = false;
-  core.update("ns/web", (status) => void status.cells.push(cell("c2", 0)));
-  const answer = await replica.review(deleteReview(pod("p")));
-  assert.equal(answer.allowed, true);
-  // Twice a second for the 10 MB, which take 5 s; the backoff is over by then.
-  assert.ok(answer.elapsedMs > 2_000 && answer.elapsedMs < 2_200, `${answer.elapsedMs}`);
-});
-
-test("a live object that is invalid refuses its pods and says so", async () => {
-  const { core, replica } = world([roomy()]);
-  core.watches = false;
-  core.put({ ...roomy(), spec: { minAvailable: "many" } });
-  const answer = await replica.review(deleteReview(pod("p")));
-  assert.equal(answer.code, 503);
-  assert.match(answer.message, /^PodProtector core\/ns\/web is invalid, so pod deletions are denied/);
-});
-
-test("status writes that the core refuses are tried once more on the object as it is, and then given up", async () => {
-  const { core, replica } = world([roomy()]);
-  const methods = (): readonly string[] => core.requests.map(({ method }) => method);
-  let refusals = 1;
-  core.script = ({ method }) => (method === "PUT" && refusals-- > 0 ? { refuse: "forbidden", code: 403 } : "none");
-  assert.equal((await replica.review(deleteReview(pod("p")))).allowed, true);
-  assert.deepEqual(methods(), ["PUT", "GET", "PUT"]);
-
-  refusals = Infinity;
-  core.requests.length = 0;
-  const answer = await replica.review(deleteReview(pod("q")));
-  assert.equal(answer.allowed, false);
-  assert.match(answer.message, /cannot reserve/);
-  assert.deepEqual(methods(), ["PUT", "GET", "PUT"]);
 });

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cell, deleteReview, evictReview, type Json, pod, protector, type ProtectorParts } from "../support/objects.ts";
 import { world } from "../support/replica.ts";
+import { workerOf } from "../support/worker.ts";
 
 /**
  * One replica over a hostile object named `bad`, which may mean the pods with app=bad, and a good one for app=web with
@@ -136,13 +137,7 @@ test("an invalid PodProtector gives way to force-delete, with a warning and a me
 });
 
 test("an invalid PodProtector refuses evictions and dry runs too", async () => {
-  const client = {
-    cluster: "worker",
-    request: () => Promise.resolve(pod("e", { labels: { app: "bad" } })),
-    stream: () => Promise.reject(new Error("no watches here")),
-    close: () => Promise.resolve(),
-  };
-  const { replica } = beside(odd, { workers: { kind: "single", client } });
+  const { replica } = beside(odd, workerOf(pod("e", { labels: { app: "bad" } })));
   assert.equal((await replica.review(evictReview("e"))).code, 503);
   const dryRun = deleteReview(pod("p", { labels: { app: "bad" } }), { dryRun: true });
   assert.equal((await replica.review(dryRun)).code, 503);

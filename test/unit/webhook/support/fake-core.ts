@@ -72,6 +72,10 @@ export class FakeCore {
     this.#objects.set(keyOf(body), { body: withVersion(body, version), version });
   }
 
+  get keys(): readonly string[] {
+    return [...this.#objects.keys()];
+  }
+
   object(key: string): Json {
     const object = this.#objects.get(key);
     if (object === undefined) throw new Error(`no object ${key}`);

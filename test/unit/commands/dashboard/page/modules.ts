@@ -2,7 +2,7 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-const folder = path.join(import.meta.dirname, "../../../../../src/commands/dashboard/page");
+const folder = path.join(import.meta.dirname, "../../../../../assets/dashboard");
 
 /** What a module exports, as the caller says that it is. */
 export async function loadModule<T>(name: string): Promise<T> {

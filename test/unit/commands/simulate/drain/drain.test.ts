@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { annotations } from "../../../../../src/api/v1alpha1/names.ts";
+import { planDrain } from "../../../../../src/commands/simulate/drain-plan.ts";
+import {
+  drainJSON,
+  drainReport,
+  type DrainReport,
+  drainText,
+} from "../../../../../src/commands/simulate/drain/drain-report.ts";
+import { type SimulatedPod } from "../../../../../src/commands/simulate/simulated-pods.ts";
 import { builtInResources } from "../../../../double/index.ts";
 import {
   createCellLease,
@@ -10,6 +19,10 @@ import {
   type TestCluster,
 } from "../../support/fleet.ts";
 import { createPod } from "../pods-on-double.ts";
+import { guardOptions, pod, podsNamed, protector } from "../support.ts";
+import { goldenOf } from "../../support/golden.ts";
+
+const shown = goldenOf(import.meta.filename);
 
 const { nodes, podDisruptionBudgets } = builtInResources;
 
@@ -25,43 +38,31 @@ async function fleetOf(): Promise<{ readonly fleet: Fleet; readonly worker: Test
 
 const drain = ["simulate", "drain", "node-1", "--worker=w1=worker"];
 
-test("a drain is planned from the core's PodProtectors and the worker's pods, and nothing is written", async () => {
+test("a drain is planned from the core's PodProtectors and the worker's pods, and nothing is written", async (t) => {
   const { fleet, worker } = await fleetOf();
-  const { exitCode, stdout, stderr, problem } = await fleet.run(...drain);
-  assert.equal(problem, undefined);
-  assert.deepEqual(stderr, []);
-  assert.equal(exitCode, 0);
-  assert.match(stdout, /^core\/shop\/web +2 +1 +1 +1 +0 +2$/m);
-  assert.match(stdout, /^The drain would end: 1 pod at once, 1 pod later\.$/m);
+  await shown(t, fleet, ...drain);
   assert.deepEqual([...fleet.core.client.writes, ...worker.client.writes], []);
 });
 
-test("a drain that would not end has exit code 1, and JSON says the same", async () => {
+test("a drain that would not end has exit code 1, and JSON says the same", async (t) => {
   const { fleet } = await fleetOf();
   await createPod(fleet.clusters.get("worker")!, "api-1", "api");
   await createProtector(fleet.core, "api", { minAvailable: 1, cells: [{ cellID: "w1", available: 1 }] });
-  const { exitCode, stdout } = await fleet.run(...drain, "-o", "json");
-  assert.equal(exitCode, 1);
-  const document = JSON.parse(stdout);
-  assert.equal(document.stuckAt, "node-1");
-  assert.equal(document.obstacles[0].kind, "undrainable");
+  await shown(t, fleet, ...drain, "-o", "json");
 });
 
-test("a drain of some of the pods is planned for these alone", async () => {
+test("a drain of some of the pods is planned for these alone", async (t) => {
   const { fleet } = await fleetOf();
-  const { stdout } = await fleet.run(...drain, "--pod-selector=app=other");
-  assert.equal(stdout, "Drain of node-1 in cell w1: 0 pods to evict.\n");
+  await shown(t, fleet, ...drain, "--pod-selector=app=other");
 });
 
-test("a silent cell keeps its pods", async () => {
+test("a silent cell keeps its pods", async (t) => {
   const { fleet } = await fleetOf();
   await fleet.clock.advance(10 * 60_000);
-  const { exitCode, stdout } = await fleet.run(...drain);
-  assert.equal(exitCode, 1);
-  assert.match(stdout, /nothing has been heard from the cell of the pod for\s+10 min/);
+  await shown(t, fleet, ...drain);
 });
 
-test("a PodDisruptionBudget that allows nothing is named", async () => {
+test("a PodDisruptionBudget that allows nothing is named", async (t) => {
   const { fleet, worker } = await fleetOf();
   const spec = { minAvailable: 2, selector: { matchLabels: { app: "web" } } };
   const metadata = { name: "web" };
@@ -80,32 +81,136 @@ test("a PodDisruptionBudget that allows nothing is named", async () => {
   };
   const patch = { contentType: "application/merge-patch+json", body: { status } };
   await worker.engine.patch(podDisruptionBudgets, "shop", "web", patch, { subresource: "status" });
-  const { exitCode, stdout } = await fleet.run(...drain);
-  assert.equal(exitCode, 1);
-  assert.match(stdout, /^PodDisruptionBudget shop\/web: it needs 2 healthy pods of 2, and has 2$/m);
+  await shown(t, fleet, ...drain);
 });
 
-test("a node that is not there, and a cell that nobody named, are said", async () => {
+test("a node that is not there, and a cell that nobody named, are said", async (t) => {
   const { fleet } = await fleetOf();
-  const absent = await fleet.run("simulate", "drain", "node-9", "--worker=w1=worker");
-  assert.deepEqual([absent.exitCode, absent.problem], [1, 'cell w1 has no node "node-9"']);
-  const nameless = await fleet.run("simulate", "drain", "node-1");
-  assert.equal(nameless.exitCode, 2);
-  assert.match(nameless.problem ?? "", /^simulate drain: name the cell of the pods: --cell=CELL/);
+  await shown(t, fleet, "simulate", "drain", "node-9", "--worker=w1=worker");
+  await shown(t, fleet, "simulate", "drain", "node-1");
 });
 
-test("missing rights are named: a plan needs PodProtectors and pods, and does without nodes and budgets", async () => {
+test("missing rights are named: a plan needs PodProtectors and pods, and does without nodes and budgets", async (t) => {
   const { fleet, worker } = await fleetOf();
   forbid(worker, /\/nodes\/|poddisruptionbudgets/);
-  const without = await fleet.run(...drain);
-  assert.equal(without.exitCode, 0);
-  assert.match(
-    without.stderr.join("\n"),
-    /list poddisruptionbudgets\.policy.*; PodDisruptionBudgets are not looked at$/,
-  );
+  await shown(t, fleet, ...drain);
   forbid(worker, /\/pods/);
-  const blind = await fleet.run(...drain);
-  assert.deepEqual([blind.exitCode, /may not list pods; ask for the role view/.test(blind.problem ?? "")], [1, true]);
+  await shown(t, fleet, ...drain);
   forbid(fleet.core, /podprotectors/);
-  assert.match((await fleet.run(...drain)).problem ?? "", /may not list podprotectors/);
+  await shown(t, fleet, ...drain);
+});
+
+const protectors = [
+  protector("web", { min: 2, cells: { a: 3 } }),
+  protector("api", { min: 1, cells: { a: 1 } }),
+  protector("tried", { min: 1, cells: { a: 1 }, metadata: { annotations: { [annotations.mode]: "shadow" } } }),
+];
+
+function report() {
+  const pods = [
+    ...podsNamed("web", 2),
+    ...podsNamed("api", 1, { app: "api" }),
+    ...podsNamed("tried", 1, { app: "tried" }),
+    ...podsNamed("free", 1, { app: "free", controllerKind: undefined }),
+    pod("agent", { controllerKind: "DaemonSet" }),
+  ];
+  const nodes = [{ name: "node-1", pods }];
+  const plan = planDrain({ ...guardOptions(...protectors), cellID: "a", nodes, budgets: [] });
+  return drainReport(plan, { nodes: ["node-1"], cell: "a", protectors });
+}
+
+test("there is a row for each PodProtector, what is stuck first, and one for pods without any", () => {
+  const rows = report().rows.map(({ id, pods, freeNow, atOnce, later, never, rounds }) => {
+    return [id, pods, freeNow, atOnce, later, never, rounds];
+  });
+  assert.deepEqual(rows, [
+    ["core/shop/api", 1, 0, 0, 0, 1, 0],
+    ["core/shop/tried", 1, 0, 1, 0, 0, 1],
+    ["core/shop/web", 2, 1, 1, 1, 0, 2],
+    [undefined, 1, undefined, 1, 0, 0, 1],
+  ]);
+});
+
+test("totals, obstacles, what is only in shadow, and the flags that kubectl asks for", () => {
+  const { totals, obstacles, shadowed, flags, isEndless, stuckAt } = report();
+  assert.deepEqual(totals, { skipped: 1, "at-once": 3, later: 1, never: 1 });
+  assert.deepEqual(
+    obstacles.map(({ by, pods }) => [by, ...pods]),
+    [["PodProtector core/shop/api", "shop/api-1"]],
+  );
+  assert.deepEqual([...shadowed], [["core/shop/tried", 1]]);
+  assert.deepEqual(flags, ["--force", "--ignore-daemonsets"]);
+  assert.deepEqual([isEndless, stuckAt], [true, "node-1"]);
+});
+
+const terminal = { columns: 80, isColoured: false };
+const shownProtectors = [
+  protector("web", { min: 2, cells: { a: 3 } }),
+  protector("a-workload-with-a-name-that-is-longer-than-a-terminal-is-wide-by-far", {
+    min: 1,
+    cells: { a: 1 },
+    spec: { selector: { matchLabels: { app: "api" } } },
+  }),
+];
+
+function reportOf(...pods: readonly SimulatedPod[]): DrainReport {
+  const nodes = [
+    { name: "node-1", pods },
+    { name: "node-2", pods: [] },
+  ];
+  const plan = planDrain({ ...guardOptions(...protectors), cellID: "a", nodes, budgets: [] });
+  return drainReport(plan, { nodes: ["node-1", "node-2"], cell: "a", protectors: shownProtectors });
+}
+
+test("a drain that ends says what waits for replacements", () => {
+  assert.equal(
+    drainText(reportOf(...podsNamed("web", 2), pod("x", { app: "x" })), terminal),
+    `Drain of node-1, node-2 in cell a: 3 pods to evict.
+
+PODPROTECTOR       PODS  FREE NOW  AT ONCE  LATER  NEVER  ROUNDS
+core/shop/web         2         1        1      1      0       2
+(no PodProtector)     1         -        1      0      0       1
+
+The drain would end: 2 pods at once, 1 pod later.
+Later: when the nodes before are empty, and when replacements are available
+elsewhere, if there is room for them.
+`,
+  );
+});
+
+test("a drain that never ends says why, what to do, and what kubectl needs, in 80 columns", () => {
+  const agent = pod("agent", { controllerKind: "DaemonSet" });
+  const text = drainText(reportOf(...podsNamed("api", 1, { app: "api" }), agent), terminal);
+  assert.match(
+    text,
+    /^Drain of node-1, node-2 in cell a: 1 pod to evict, 1 left alone \(DaemonSets,\nstatic pods\)\.$/m,
+  );
+  assert.match(text, /^ {2}keeps shop\/api-1$/m);
+  assert.match(text, /^ {2}to do: add a replica, or lower spec\.minAvailable of the PodProtector$/m);
+  assert.match(text, /^The drain would not end: 1 pod would stay\.$/m);
+  assert.match(text, /^kubectl begins with the next node only when node-1 is empty or --timeout is\nover\.$/m);
+  assert.match(text, /^kubectl drain asks for --ignore-daemonsets\.$/m);
+  const tooLong = text.split("\n").filter((line) => line.length > 80 && line.trim().includes(" "));
+  assert.deepEqual(tooLong, []);
+});
+
+test("nodes without pods are drained at once", () => {
+  assert.equal(drainText(reportOf(), terminal), "Drain of node-1, node-2 in cell a: 0 pods to evict.\n");
+  const text = drainText(reportOf(pod("x", { app: "x" })), terminal);
+  assert.match(text, /^The drain would end at once: nothing has to wait\.$/m);
+});
+
+test("the JSON has each pod with its fate", () => {
+  const document = JSON.parse(drainJSON(reportOf(...podsNamed("web", 2), ...podsNamed("api", 1, { app: "api" }))));
+  assert.equal(document.ends, false);
+  assert.equal(document.stuckAt, "node-1");
+  assert.deepEqual(document.totals, { skipped: 0, "at-once": 1, later: 1, never: 1 });
+  const fates = document.pods.map(({ name, fate, round }: Record<string, unknown>) => [name, fate, round]);
+  assert.deepEqual(fates, [
+    ["api-1", "never", undefined],
+    ["web-1", "at-once", undefined],
+    ["web-2", "later", 2],
+  ]);
+  assert.equal(document.obstacles[0].kind, "undrainable");
+  assert.equal(document.podProtectors[1].freeNow, 1);
 });

@@ -1,12 +1,23 @@
+/** Refusals in words (docs/webhook.md#refusals). Those that are compared whole are in told/refusal.txt. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { type QuotaFigures } from "../../../../../src/accounting/reserve/quota-figures.ts";
+import { KubeError } from "../../../../../src/kube/kube-client.ts";
+import { type Refused } from "../../../../../src/webhook/decide/decision.ts";
+import { type FloorOwner } from "../../../../../src/webhook/decide/refusals/floor-owner.ts";
+import * as unrecorded from "../../../../../src/webhook/decide/refusals/record-refusal.ts";
+import {
+  refusalOf,
+  type RefusingProtector,
+  type RefusingVerdict,
+} from "../../../../../src/webhook/decide/refusals/refusal.ts";
+import { ageText, missedText, silenceAdvice } from "../../../../../src/webhook/decide/refusals/silence-text.ts";
+import { type ReservationResult } from "../../../../../src/webhook/protector/status-writer.ts";
 import { cell, deleteReview, pod, protector } from "../../support/objects.ts";
 import { world } from "../../support/replica.ts";
-import { type FloorOwner } from "../../../../../src/webhook/decide/refusals/floor-owner.ts";
-import { refusalOf, type RefusingVerdict } from "../../../../../src/webhook/decide/refusals/refusal.ts";
+import { comparesAll } from "../../support/told.ts";
 
 const figures: QuotaFigures = {
   criterion: "Available",
@@ -23,8 +34,6 @@ const figures: QuotaFigures = {
     { cellID: "c5", counts: "lost", aggregated: 0, last: 6, unconfirmed: 0 },
   ],
 };
-const refuse = (verdict: RefusingVerdict, owner?: FloorOwner) =>
-  refusalOf([{ id: "core/ns/web", verdict, owner }], "c1");
 const owner: FloorOwner = {
   name: "Deployment default/web",
   fields: "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable",
@@ -34,135 +43,99 @@ const owner: FloorOwner = {
   isUndrainable: false,
 };
 
-test("refusals give the numbers, per cell, and mark a cell without counts", () => {
-  const { message, causes } = refuse({ kind: "retry", cause: "unconfirmed", figures });
-  const numbers =
-    'Must stay 80, available 100, promised 20, free 0; by cell: "c1" 50 - 20, "c2" 50, "c3" not counted, ' +
-    '"c4" not counted (7 by an earlier spec) - 1, "c5" not counted (6 before a restore)';
-  assert.ok(message.includes(numbers), message);
-  assert.equal(causes[0]?.message, numbers);
-});
+const refuse = (verdict: RefusingVerdict, by?: FloorOwner, more: Partial<RefusingProtector> = {}) =>
+  refusalOf([{ id: "core/ns/web", verdict, owner: by, ...more }], "c1");
 
-test("refusals name the cells that have not been heard for a while, though they still count", () => {
-  const late = new Map([
-    ["c1", 65_000],
-    ["c2", 130_000],
-  ]);
-  const lateForMs = (cellID: string) => late.get(cellID);
-  const refused = (verdict: RefusingVerdict) =>
-    refusalOf([{ id: "core/ns/web", verdict, owner, lateForMs }], "c1").message;
-  const rejected = refused({ kind: "rejected", figures });
-  const retry = refused({ kind: "retry", cause: "unconfirmed", figures });
-  const pending = refused({ kind: "counts-pending", awaited: ["c2", "c4"], figures });
-  assert.match(rejected, /^PodProtector core\/ns\/web reports too few available replicas/);
-  assert.match(
-    retry,
-    /^PodProtector core\/ns\/web hears nothing of cell "c1" and is temporarily unable to admit pod deletion: after the/,
-  );
-  assert.match(retry, /\. What is promised in cell "c1" settles when it is heard again\. Not heard: cell "c1"/);
-  assert.match(pending, /^PodProtector core\/ns\/web hears nothing of cell "c2" and is temporarily unable to/);
-  for (const message of [rejected, retry, pending]) {
-    assert.doesNotMatch(message, /in a few seconds/);
-    assert.match(
-      message,
-      /\. Not heard: cell "c1" for 65 s, cell "c2" for 2 min\. If that goes on, check the aggregator there$/,
-    );
-  }
-});
+/** All of some refusals, one after the other. */
+function texts(...refusals: readonly Refused[]): () => string {
+  const textOf = ({ status, code, reason, message, causes, audit, figures: numbers }: Refused): string =>
+    [
+      `${status}, ${code} ${reason}: ${message}`,
+      ...causes.map(({ reason: word, field, message: cause }) => `  cause: ${word} of ${field}: ${cause}`),
+      `  audit: ${Object.entries(audit)
+        .map(([key, value]) => `${key}=${value}`)
+        .join("; ")}`,
+      ...(numbers === undefined ? ["  no figures"] : []),
+    ].join("\n");
+  return () => refusals.map(textOf).join("\n\n");
+}
 
-test("refusals because of silent cells begin with them, and never tell to try again in a few seconds", () => {
-  const cells = figures.cells.map((one) => (one.cellID === "c2" ? { ...one, silentForMs: 240_000 } : one));
-  const silent = { ...figures, cells };
-  for (const verdict of [
-    { kind: "rejected", figures: silent, missed: ["c2"] },
-    { kind: "retry", cause: "unconfirmed", figures: silent, missed: ["c2"] },
-  ] as const) {
-    const { message } = refuse(verdict);
-    assert.match(
-      message,
-      /^PodProtector core\/ns\/web has no news of cell "c2" and is temporarily unable to admit pod/,
-    );
-    assert.match(message, /cell "c2" has been silent for 4 min/);
-    assert.doesNotMatch(message, /in a few seconds/);
-  }
-});
+const rejected = (parts: Partial<QuotaFigures> = {}) =>
+  ({ kind: "rejected", figures: { ...figures, ...parts } }) as const;
+const retry = (
+  cause: "unconfirmed" | "lag-limit" | "full-buffer" | "full-status" = "unconfirmed",
+  parts: object = {},
+) => ({ kind: "retry", cause, figures, ...parts }) as const;
+const pending = (awaited: readonly string[], parts: object = {}) =>
+  ({ kind: "counts-pending", awaited, figures, ...parts }) as const;
+const late = new Map([
+  ["c1", 65_000],
+  ["c2", 130_000],
+]);
+const lateForMs = (cellID: string) => late.get(cellID);
+const silent = {
+  ...figures,
+  cells: figures.cells.map((one) => (one.cellID === "c2" ? { ...one, silentForMs: 240_000 } : one)),
+};
+const oldest = [
+  { cellID: "c1", pod: "web\n1", kind: "delete", ageSeconds: 42 },
+  { cellID: "c2", pod: undefined, kind: "packed", ageSeconds: 7 },
+];
+const undrainable = { ...owner, isUndrainable: true };
+const restart = "kubectl -n default rollout restart deployment web";
 
-test("a cell that fell silent before it had counted is told as silent, not as one that counts in a few seconds", () => {
-  const { message } = refuse({ kind: "counts-pending", awaited: ["c1"], figures, silentForMs: 240_000 });
-  assert.match(message, /^PodProtector core\/ns\/web has no news of this cell and is temporarily unable to admit /);
-  assert.match(
-    message,
-    /: nothing has been heard from cell "c1" for 4 min, and it had not counted what the PodProtector selects now\./,
-  );
-  assert.match(message, /Check the aggregator of cell "c1"/);
-  assert.doesNotMatch(message, /in a few seconds/);
-});
-
-test("refusals say when quota comes back", () => {
-  const { message } = refuse({ kind: "retry", cause: "unconfirmed", figures });
-  assert.match(
-    message,
-    /Try again in a few seconds: a promised deletion settles a second or two after its pod begins to terminate;/,
-  );
-  assert.match(message, /one that is not carried out settles after about 15 s \(evictions: 2 min\)$/);
-});
-
-test("refusals by promised deletions name those that have been open longest", () => {
-  const oldest = [
-    { cellID: "c1", pod: "web\n1", kind: "delete", ageSeconds: 42 },
-    { cellID: "c2", pod: undefined, kind: "packed", ageSeconds: 7 },
-  ] as const;
-  const { message } = refuse({ kind: "retry", cause: "unconfirmed", figures, oldest });
-  assert.match(
-    message,
-    /\. Promised longest: delete of pod "web\\n1" in cell "c1", 42 s ago; packed pods in cell "c2", 7 s ago$/,
-  );
-});
-
-test("refusals say what to do when too few replicas are there: wait, scale up, or lower a floor made by hand", () => {
-  const { message, code, reason } = refuse({ kind: "rejected", figures });
-  const advice =
-    "Wait until more than 80 replicas are available. " +
-    "If none is on its way, scale the workload up, or lower spec.minAvailable of the PodProtector";
-  assert.ok(message.endsWith(advice), message);
-  assert.deepEqual([code, reason], [429, "TooManyRequests"]);
-});
-
-test("refusals by a generated PodProtector name the owner and its fields, and never advise to edit it", () => {
-  const { message } = refuse({ kind: "rejected", figures }, owner);
-  const advice =
-    "Wait until more than 80 replicas are available. The floor is set by " +
-    "spec.replicas and spec.strategy.rollingUpdate.maxUnavailable of Deployment default/web, or by its annotation " +
-    "podseidon.kubewharf.io/min-available or podseidon.kubewharf.io/max-unavailable; " +
-    "edits of the PodProtector are undone";
-  assert.ok(message.endsWith(advice), message);
-  assert.ok(!message.includes("minAvailable"), message);
-});
-
-test("refusals say that nothing can ever be admitted where all must stay, and what is there where a pod lacks", () => {
-  const advice = (total: number | undefined, by?: FloorOwner): string =>
-    refuse({ kind: "rejected", figures: { ...figures, total } }, by).message;
-  assert.match(advice(81), /\. Wait until more than 80 replicas are available\./);
-  assert.match(
-    advice(80),
-    /\. Only 80 replicas exist now: no available one may go until there are more than 80\. If none/,
-  );
-  assert.match(advice(1), /\. Only 1 replica exists now: no available one may go until there are more than 80\./);
-  const never =
-    "All replicas must stay, so outside rolling updates no deletion of an available one can ever be admitted";
-  assert.ok(advice(undefined, { ...owner, isUndrainable: true }).includes(never));
-  assert.doesNotMatch(advice(undefined), /ever/);
-  const restart = "kubectl -n default rollout restart deployment web";
-  const movable = advice(undefined, { ...owner, isUndrainable: true, restart });
-  assert.ok(movable.includes(`${never}. To move the pods: ${restart}. The floor is set by`), movable);
-});
-
-test("refusals by a PodProtector whose owner vanished say so, since there is no owner to change", () => {
-  const { message } = refuse({ kind: "rejected", figures }, { ...owner, hasVanished: true });
-  assert.match(
-    message,
-    /The floor was set by Deployment default\/web, which vanished without being deleted: create it again$/,
-  );
+comparesAll(new URL("../told/refusal.txt", import.meta.url), {
+  "refusals give the numbers, per cell, and mark a cell without counts": texts(refuse(retry())),
+  "refusals name the cells that have not been heard for a while, though they still count": texts(
+    ...[rejected(), retry(), pending(["c2", "c4"])].map((verdict) => refuse(verdict, owner, { lateForMs })),
+  ),
+  "refusals because of silent cells begin with them, and never tell to try again in a few seconds": texts(
+    refuse({ kind: "rejected", figures: silent, missed: ["c2"] }),
+    refuse({ kind: "retry", cause: "unconfirmed", figures: silent, missed: ["c2"] }),
+  ),
+  "a cell that fell silent before it had counted is told as silent, not as one that counts in a few seconds": texts(
+    refuse(pending(["c1"], { silentForMs: 240_000 })),
+  ),
+  "refusals by promised deletions name those that have been open longest": texts(
+    refuse(retry("unconfirmed", { oldest })),
+  ),
+  "refusals say what to do when too few replicas are there: wait, scale up, or lower a floor made by hand": texts(
+    refuse(rejected()),
+  ),
+  "refusals by a generated PodProtector name the owner and its fields, and never advise to edit it": texts(
+    refuse(rejected(), owner),
+  ),
+  "refusals say that nothing can ever be admitted where all must stay, and what is there where a pod lacks": texts(
+    ...[81, 80, 1, undefined].map((total) => refuse(rejected({ total }))),
+    refuse(rejected(), undrainable),
+    refuse(rejected(), { ...undrainable, restart }),
+  ),
+  "refusals by a PodProtector whose owner vanished say so, since there is no owner to change": texts(
+    refuse(rejected(), { ...owner, hasVanished: true }),
+  ),
+  "refusals of an invalid PodProtector say what is wrong, and are no 429, because waiting does not help": texts(
+    refuse({ kind: "unusable", reason: "spec.selector: odd" }),
+  ),
+  "refusals for promised deletions begin with their cause, and say when quota comes back": texts(
+    ...(["unconfirmed", "lag-limit", "full-buffer", "full-status"] as const).map((cause) => refuse(retry(cause))),
+  ),
+  "refusals say which replicas are too few": texts(
+    ...(["Scheduled", "Initialized", "Running", "Ready", "Available"] as const).map((criterion) =>
+      refuse(rejected({ criterion })),
+    ),
+  ),
+  "refusals that wait for counts name the cells, the pod's own or others": texts(
+    refuse(pending(["c1"])),
+    refuse(pending(["c4", "c5"])),
+    refuse(pending(Array.from({ length: 20 }, (_, index) => `c${index}`))),
+  ),
+  "refusals for want of a record name the PodProtector and their cause, and have no numbers": texts(
+    unrecorded.vanished("core/ns/web"),
+    unrecorded.coreUnavailable("core/ns/web", "500"),
+    unrecorded.notInTime("core/ns/web", "500"),
+    unrecorded.notInTime("core/ns/web", undefined),
+    unrecorded.queueFull("core/ns/web"),
+  ),
 });
 
 test("no refusal teaches the annotation that forces a deletion: whoever may patch pods may use it", () => {
@@ -174,57 +147,6 @@ test("no refusal teaches the annotation that forces a deletion: whoever may patc
       { kind: "unusable", reason: "odd" },
     ] as const)
       assert.doesNotMatch(refuse(verdict, by).message, /force/);
-  }
-});
-
-test("refusals of an invalid PodProtector say what is wrong, and are no 429, because waiting does not help", () => {
-  const refusal = refuse({ kind: "unusable", reason: "spec.selector: odd" });
-  assert.deepEqual([refusal.status, refusal.code, refusal.reason], ["ProtectorUnusable", 503, "ServiceUnavailable"]);
-  assert.match(
-    refusal.message,
-    /^PodProtector core\/ns\/web is invalid, so pod deletions are denied: spec\.selector: odd\. Fix/,
-  );
-  assert.deepEqual(refusal.causes, [
-    { reason: "UnusablePodProtector", message: "spec.selector: odd", field: "core/ns/web" },
-  ]);
-});
-
-test("refusals for promised deletions begin with their cause", () => {
-  const unable = "and is temporarily unable to admit pod deletion";
-  for (const [cause, reason, beginning] of [
-    [
-      "unconfirmed",
-      "UnconfirmedAdmissions",
-      `has promised all pods that may go ${unable}: ` +
-        "after the promised deletions fewer than the 80 that must stay could be left.",
-    ],
-    [
-      "lag-limit",
-      "MaxConcurrentLag",
-      `has promised as many deletions as maxConcurrentLag permits ${unable}: ` +
-        "no other is admitted before one of them has settled.",
-    ],
-    ["full-buffer", "FullBuffer", `has full admission buffer ${unable}: the admission history of cell "c1" is full.`],
-    [
-      "full-status",
-      "FullBuffer",
-      `has full admission buffer ${unable}: ` +
-        "the admission history of all cells together is as large as the object may be.",
-    ],
-  ] as const) {
-    const refusal = refuse({ kind: "retry", cause, figures });
-    assert.equal(refusal.status, "RetryAdvised");
-    assert.equal(refusal.causes[0]?.reason, reason);
-    assert.ok(refusal.message.startsWith(`PodProtector core/ns/web ${beginning}`), refusal.message);
-    assert.match(refusal.message, /Try again in a few seconds/);
-  }
-});
-
-test("refusals say which replicas are too few", () => {
-  for (const criterion of ["Scheduled", "Initialized", "Running", "Ready", "Available"] as const) {
-    const { message, audit } = refuse({ kind: "rejected", figures: { ...figures, criterion } });
-    assert.ok(message.startsWith(`PodProtector core/ns/web reports too few ${criterion.toLowerCase()} replicas`));
-    assert.equal(audit["criterion"], criterion);
   }
 });
 
@@ -244,19 +166,6 @@ test("refusals stay readable with many cells and many PodProtectors", () => {
   assert.match(refusalOf([{ ...one, verdict: nine }], "c1").message, /, one more cell/);
   assert.ok(message.length < 1000, `${message.length}`);
   assert.equal(causes.length, 8);
-});
-
-test("refusals that wait for counts name the cells, the pod's own or others", () => {
-  const own = refuse({ kind: "counts-pending", awaited: ["c1"], figures });
-  assert.match(own.message, /has no counts of cell "c1" and .*: the aggregator of cell "c1" has not counted the pods/);
-  const others = refuse({ kind: "counts-pending", awaited: ["c4", "c5"], figures });
-  assert.equal(others.status, "CountsPending");
-  assert.match(others.message, /^PodProtector core\/ns\/web has no counts of cells "c4", "c5" and is temporarily/);
-  assert.match(others.message, /there may be enough replicas, but these aggregators have not counted/);
-  assert.equal(others.causes[0]?.reason, "CountsPending");
-  assert.match(others.causes[0].message, /^No counts of cells "c4", "c5"\. Must stay 80, available 100, /);
-  const many = Array.from({ length: 20 }, (_, index) => `c${index}`);
-  assert.match(refuse({ kind: "counts-pending", awaited: many, figures }).message, /"c6", "c7" and 12 more and is/);
 });
 
 test("refusals escape control characters of cell IDs", () => {
@@ -324,4 +233,73 @@ test("a refusal shows cell names without control characters, and no more of them
     assert.ok(text.length < 10_000, `${text.length} characters`);
     assert.doesNotMatch(text, /[\p{Cc}\p{Cf}]/u);
   }
+});
+
+test("ages are told in seconds, minutes and hours, never more than it has been", () => {
+  const ages = [-5, 0, 119_999, 120_000, 299_999, 7_199_999, 7_200_000, 90_000_000].map(ageText);
+  assert.deepEqual(ages, ["0 s", "0 s", "119 s", "2 min", "4 min", "119 min", "2 h", "25 h"]);
+});
+
+for (const [what, ids, missed, expected] of [
+  [
+    "a silent cell is named with its age",
+    ["a", "b"],
+    ["b"],
+    'cell "b" has been silent for 4 min, so what was counted there is left out; with it there would be room',
+  ],
+  [
+    "at most three silent cells are named",
+    ["a", "b", "c", "d", "e"],
+    ["a", "b", "c", "d", "e"],
+    'cell "a" has been silent for 4 min and cell "b" has been silent for 4 min and cell "c" has been silent ' +
+      "for 4 min, and so have 2 more cells, so what was counted there is left out; with it there would be room",
+  ],
+  [
+    "one cell that is not named is one cell",
+    ["a", "b", "c", "d"],
+    ["a", "b", "c", "d"],
+    'cell "a" has been silent for 4 min and cell "b" has been silent for 4 min and cell "c" has been silent ' +
+      "for 4 min, and so has one more cell, so what was counted there is left out; with it there would be room",
+  ],
+] as const) {
+  test(what, () => {
+    const cells = ids.map((cellID) => ({ ...figures.cells[0]!, cellID, silentForMs: 240_000 }));
+    assert.equal(missedText({ ...figures, cells }, missed), expected);
+  });
+}
+
+test("the advice names the Lease of the cell", () => {
+  assert.match(silenceAdvice("Cell-1"), /on its Lease cell-[0-9a-f]{16} in the core cluster keeps the last counts/);
+  assert.match(silenceAdvice("no cell"), /of cell "no cell": .* on its Lease keeps the last counts/);
+});
+
+const admission = { kind: "admitted", need: "record", isRecorded: false, isRepeated: false } as const;
+
+function failureOf(result: ReservationResult): string | undefined {
+  return unrecorded.recordFailure({ kind: "done", result });
+}
+
+test("a record that was written, or that nobody needs any more, has not failed", () => {
+  assert.equal(failureOf({ kind: "judged", verdict: { ...admission, isRecorded: true } }), undefined);
+  assert.equal(failureOf({ kind: "not-in-force" }), undefined);
+});
+
+test("a record that was left out has the word of its reason", () => {
+  for (const [leftOut, word] of [
+    ["full-buffer", "FullBuffer"],
+    ["unknown-cell", "UnknownCell"],
+  ] as const)
+    assert.equal(failureOf({ kind: "judged", verdict: { ...admission, leftOut } }), word);
+});
+
+test("a record that its object cannot take has the word of the object's state", () => {
+  assert.equal(failureOf({ kind: "vanished" }), "Vanished");
+  assert.equal(failureOf({ kind: "unusable", reason: "odd" }), "Unusable");
+  assert.equal(failureOf({ kind: "core-unavailable", trouble: "refused" }), "CoreUnavailable");
+});
+
+test("a record whose write has failed, came too late or found no room has the word of that", () => {
+  assert.equal(unrecorded.recordFailure({ kind: "failed", error: new KubeError("forbidden", "no") }), "forbidden");
+  assert.equal(unrecorded.recordFailure({ kind: "cancelled" }), "Cancelled");
+  assert.equal(unrecorded.recordFailure({ kind: "overloaded" }), "Overloaded");
 });

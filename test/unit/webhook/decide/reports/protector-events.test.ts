@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseCallerCounts } from "../../../../../src/api/caller-counts.ts";
-import { createEventRecorder } from "../../../../../src/kube/event-recorder.ts";
+import { annotations } from "../../../../../src/api/v1alpha1/names.ts";
+import { createEventRecorder, type EventRecorder } from "../../../../../src/kube/event-recorder.ts";
 import { KubeError, type KubeClient, type KubeRequest } from "../../../../../src/kube/kube-client.ts";
 import { silentLogger } from "../../../../../src/util/logger.ts";
 import { silentMetrics } from "../../../../../src/util/metrics.ts";
@@ -9,7 +10,9 @@ import { createSeededRng } from "../../../../support/seeded-rng.ts";
 import { createVirtualClock } from "../../../../support/virtual-clock.ts";
 import { FakeCore } from "../../support/fake-core.ts";
 import { cell, deleteReview, endReview, type Json, pod, protector } from "../../support/objects.ts";
-import { createReplica, settle } from "../../support/replica.ts";
+import { createReplica, settle, world } from "../../support/replica.ts";
+import { type ProtectorID } from "../../../../../src/api/object-key.ts";
+import { RefusedCallers } from "../../../../../src/webhook/decide/reports/refused-callers.ts";
 
 /** A replica whose Events go to an API server of their own, which does as `serve` says. */
 function witnessed(
@@ -177,4 +180,59 @@ test("Events on PodProtectors tell which Node object is gone when garbage collec
     const beginning = 'Garbage collection of pod p in cell "c1", whose Node object "node-1"';
     assert.ok(String(body?.["message"]).includes(beginning + end), String(body?.["message"]));
   }
+});
+
+/** 80 must stay, 80 are there, and it is in shadow. */
+const inShadow = (name: string) =>
+  protector({ name, cells: [cell("c1", 80)], annotations: { [annotations.mode]: "shadow" } });
+
+test("each PodProtector in shadow has an Event for each operation and caller", async () => {
+  const recorded: Parameters<EventRecorder["record"]>[] = [];
+  const recorder: EventRecorder = { record: (...event) => void recorded.push(event), close() {} };
+  const { replica } = world([inShadow("a"), inShadow("b")], { events: new Map([["core", recorder]]) });
+  await replica.review(deleteReview(pod("p"), { userInfo: { username: "alice" } }));
+  await replica.review(deleteReview(pod("q"), { userInfo: { username: "bob" } }));
+  assert.deepEqual(
+    recorded.map(([{ name }, type, reason, , series]) => [name, type, reason, series]),
+    [
+      ["a", "Warning", "WouldRefuse", 'delete "alice"'],
+      ["b", "Warning", "WouldRefuse", 'delete "alice"'],
+      ["a", "Warning", "WouldRefuse", 'delete "bob"'],
+      ["b", "Warning", "WouldRefuse", 'delete "bob"'],
+    ],
+  );
+  const message = recorded[0]?.[3] ?? "";
+  assert.match(message, /^Deletions by "alice" would be refused; last: Deletion of pod p in cell "c1": TooFew/);
+  assert.match(message, /Must stay 80/);
+});
+
+const web = { id: "core/ns/web" as ProtectorID, uid: "1" };
+
+test("callers are counted by PodProtector, object and reason", () => {
+  const callers = new RefusedCallers(createVirtualClock());
+  callers.refused(web, "TooFewReplicas", "alice");
+  const one = "Refused 1 deletion in 1 s (by alice 1)";
+  assert.equal(callers.refused({ ...web, id: "core/ns/db" as ProtectorID }, "TooFewReplicas", "alice"), one);
+  assert.equal(callers.refused({ ...web, uid: "2" }, "TooFewReplicas", "alice"), one);
+  assert.equal(callers.refused(web, "CellSilent", "alice"), one);
+  assert.equal(callers.refused(web, "TooFewReplicas", "bob"), "Refused 2 deletions in 1 s (by alice 1, bob 1)");
+});
+
+test("counts begin anew when the recorder begins another Event, which is after ten minutes", async () => {
+  const clock = createVirtualClock();
+  const callers = new RefusedCallers(clock);
+  callers.refused(web, "TooFewReplicas", "alice");
+  await clock.advance(600_000);
+  assert.equal(callers.refused(web, "TooFewReplicas", "alice"), "Refused 2 deletions in 600 s (by alice 2)");
+  await clock.advance(1);
+  assert.equal(callers.refused(web, "TooFewReplicas", "alice"), "Refused 1 deletion in 1 s (by alice 1)");
+});
+
+test("of more PodProtectors than the recorder has Events for, those that were refused last are remembered", () => {
+  const callers = new RefusedCallers(createVirtualClock());
+  const refuse = (index: number): string =>
+    callers.refused({ id: `core/ns/${index}` as ProtectorID, uid: "1" }, "TooFewReplicas", "alice");
+  for (let index = 0; index <= 4_096; index += 1) refuse(index);
+  assert.match(refuse(4_096), /^Refused 2 /);
+  assert.match(refuse(0), /^Refused 1 /);
 });

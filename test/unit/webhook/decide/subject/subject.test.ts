@@ -20,16 +20,7 @@ import {
 } from "../../../../../src/webhook/decide/subject/subject.ts";
 import { deleteReview, evictReview, type Json, pod } from "../../support/objects.ts";
 import { healthCriteria } from "../../support/replica.ts";
-
-/** A worker cluster that answers every request with `answer`. */
-function worker(answer: (request: KubeRequest) => unknown): KubeClient {
-  return {
-    cluster: "worker",
-    request: async (request) => answer(request),
-    stream: () => Promise.reject(new KubeError("serverError", "no watches here")),
-    close: () => Promise.resolve(),
-  };
-}
+import { workerOf } from "../../support/worker.ts";
 
 function reviewOf(
   review: Json,
@@ -41,7 +32,7 @@ function reviewOf(
   return readReview(
     read.request,
     {
-      workers: { kind: "single", client: worker(answer) },
+      ...workerOf(answer),
       isKnownCell: () => true,
       podReads: new PodReads(createVirtualClock()),
       healthCriteria,

@@ -1,0 +1,96 @@
+/**
+ * What does not count as a broken promise (docs/accounting.md#what-is-left-open), each with the time after which it
+ * does, and how often and how long each was needed. Restores are counted apart.
+ */
+import { type Kernel } from "../../kernel/kernel.ts";
+
+const secondMs = 1_000;
+/**
+ * Longest time until a snapshot shows what has happened, while its aggregator lives: a watch that died silently is
+ * noticed after 150 s, comes back after 30 s at most, and may then be 150 s late.
+ */
+const seenMs = 150 * secondMs + 30 * secondMs + 150 * secondMs;
+
+/**
+ * Longest time until every webhook has found a cell silent from which nothing comes any more
+ * (docs/accounting.md#silent-cells): for half of S its aggregator may go by the last barrier, then S, and less than
+ * S/4 for the two LISTs about it. One more that stalls is given up after 30 s.
+ */
+export function silenceLimitMs(silentAfterMs: number): number {
+  return 1.75 * silentAfterMs + 30 * secondMs;
+}
+
+/** By name: the limit, counted from what the comment says. */
+const limitsMs = {
+  /** Of a pod that has failed or gone by itself, and is still counted: since it met its criterion last. */
+  "own unavailability": seenMs,
+  /** The same of a pod in a cell that is lost: since nothing has kept the webhooks from noticing. */
+  "in a lost cell": "silence",
+  /** Of a pod that was deleted by force: since the admission, or since the pod has ended. */
+  forced: seenMs,
+  /** Admitted while the PodProtector was in shadow, or a replica may have taken it for that: the same. */
+  "in shadow": seenMs,
+  /** Of a pod that is counted but not protected: the same. */
+  "not protected": seenMs,
+  /** Of an eviction whose pod was replaced under its name while it was judged: the same. */
+  "replaced under its name": seenMs,
+  /** Admitted by a replica that had not been told of the PodProtector: the same. */
+  "not told": seenMs,
+  /**
+   * Admitted before the selectors were edited, the floor was raised from zero, or a mark of release was taken back:
+   * since then.
+   */
+  "before an edit": seenMs,
+  /** How long a replica may not have been told of a PodProtector: since it is what it is. */
+  "slow to be told": seenMs,
+  /** An admission that has settled by the window, and whose request is still under way: since it was recorded. */
+  "late commit": 600 * secondMs,
+  /**
+   * An admission in a cell that nobody counts, by a webhook of the previous release: since the last of them was told to
+   * stop. A request stalls for 77 s at most.
+   */
+  "previous release": seenMs,
+  /** A pod that a webhook with a slow clock takes for young, because nobody has counted it yet: since it is not. */
+  "slow clock": seenMs,
+} as const satisfies Readonly<Record<string, number | "silence">>;
+
+export type Exclusion = keyof typeof limitsMs;
+
+/** How often something was excluded, and after how long at most. */
+export interface ExclusionUse {
+  readonly times: number;
+  readonly longestMs: number;
+}
+
+export class Exclusions {
+  readonly #kernel: Kernel;
+  readonly #silenceMs: number;
+  readonly #uses = new Map<Exclusion, ExclusionUse>();
+
+  constructor(kernel: Kernel, silentAfterMs: number) {
+    this.#kernel = kernel;
+    this.#silenceMs = silenceLimitMs(silentAfterMs);
+  }
+
+  /** What was needed so far. */
+  get uses(): ReadonlyMap<Exclusion, ExclusionUse> {
+    return this.#uses;
+  }
+
+  /** Whether it is within its limit. */
+  isAllowed(name: Exclusion, sinceMs: number): boolean {
+    const limit = limitsMs[name];
+    return this.#kernel.nowMs - sinceMs <= (limit === "silence" ? this.#silenceMs : limit);
+  }
+
+  /** Whether it is within its limit, and notes that it was needed. */
+  excuses(name: Exclusion, sinceMs: number): boolean {
+    if (!this.isAllowed(name, sinceMs)) {
+      this.#kernel.note(`no longer excluded: ${name}, since ${sinceMs.toFixed(3)}`);
+      return false;
+    }
+    const { times, longestMs } = this.#uses.get(name) ?? { times: 0, longestMs: 0 };
+    this.#uses.set(name, { times: times + 1, longestMs: Math.max(longestMs, this.#kernel.nowMs - sinceMs) });
+    return true;
+  }
+}

@@ -1,0 +1,101 @@
+/** Mutations of custom kinds, budgets, hand-made PodProtectors that follow workloads, and overrides. */
+import { type Mutation } from "../mutation.ts";
+
+const only = ["source-edits", "vanished-sources"] as const;
+/** These sources need no pods, and much has to happen to them. */
+const plan = {
+  hasGenerator: true,
+  hasMoreSources: true,
+  cells: ["a"],
+  podsPerCell: 2,
+  minAvailable: 1,
+  webhooks: 1,
+  deletionsPerSecond: 0.2,
+  chaosMs: 240_000,
+  percentRounding: "at-least-one",
+  singleReplica: "drainable",
+} as const;
+
+export const mutationsOfMoreSources: readonly Mutation[] = [
+  {
+    name: "clone-sets-round-down",
+    why: "an update of a CloneSet without surge pods rounds up",
+    file: "sources/clone-set.ts",
+    find: `hasSurge ? Math.floor : Math.ceil);`,
+    replace: `hasSurge ? Math.floor : Math.floor);`,
+    only,
+    plan,
+  },
+  {
+    name: "advanced-stateful-sets-lend-the-default",
+    why: "an Advanced StatefulSet lends what its own maxUnavailable says",
+    file: "sources/advanced-stateful-set.ts",
+    find: `=== "OnDelete", maxUnavailable };`,
+    replace: `=== "OnDelete", maxUnavailable: maxUnavailable && undefined };`,
+    only,
+    plan,
+  },
+  {
+    name: "stable-replica-set-is-updated",
+    why: "with traffic routing an update of a Rollout takes no stable pod",
+    file: "sources/rollout.ts",
+    find: `if (serving === "stable") return { replicas, maxUnavailable, takenByUpdate: 0 };`,
+    replace: `if (serving === "stable") return { replicas, maxUnavailable, takenByUpdate: replicas };`,
+    only,
+    plan,
+  },
+  {
+    name: "hash-of-the-rollout-is-not-read",
+    why: "of a Rollout those pods count that serve, and when its hash moves the selector follows",
+    file: "sources/rollout.ts",
+    find: `if (hash !== undefined) return`,
+    replace: `if (hash === "") return`,
+    only,
+    plan,
+  },
+  {
+    name: "scaled-kinds-lend-a-pod-more",
+    why: "a custom resource lends a quarter of the replicas of its scale",
+    file: "sources/scaled-kind.ts",
+    find: `maxUnavailable: defaultShare, takenByUpdate: 0 };`,
+    replace: `maxUnavailable: defaultShare, takenByUpdate: Math.ceil(replicas / 3) };`,
+    only,
+    plan,
+  },
+  {
+    name: "budgets-round-down",
+    why: "percentages of a budget round up, of what may go as of what must stay",
+    file: "sources/budgets/budget.ts",
+    find: `podsOf(limit.value, replicas, Math.ceil);`,
+    replace: `podsOf(limit.value, replicas, Math.floor);`,
+    only,
+    plan,
+  },
+  {
+    name: "followed-floors-think-of-updates",
+    why: "a number of a hand-made PodProtector is taken at its word, 0 included",
+    file: "sources/followed-protector.ts",
+    find: `floorFrom({ replicas, maxUnavailable, takenByUpdate: 0 }, rule),`,
+    replace: `floorFrom({ replicas, maxUnavailable, takenByUpdate: 1 }, rule),`,
+    only,
+    plan,
+  },
+  {
+    name: "overrides-round-down",
+    why: "the percentage of a min-available rounds up, as in a budget",
+    file: "sources/overrides.ts",
+    find: `podsOf(value, replicas, Math.ceil));`,
+    replace: `podsOf(value, replicas, Math.floor));`,
+    only,
+    plan,
+  },
+  {
+    name: "opt-outs-are-not-read",
+    why: "a source whose owner says so has no PodProtector",
+    file: "generator/sources/source-choice.ts",
+    find: `if (overrides.isOptedOut) return false;`,
+    replace: ``,
+    only,
+    plan,
+  },
+];

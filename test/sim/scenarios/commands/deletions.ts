@@ -1,0 +1,90 @@
+/** What removes pods: delete, evict, release and retry, and a PodDisruptionBudget that stands in the way. */
+import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { builtInResources } from "../../../double/index.ts";
+import { namespace } from "../../clusters/namespaces.ts";
+import { type Arguments } from "./arguments.ts";
+import { type Fate, type Run, type Stage } from "./stage.ts";
+
+const { pods, podDisruptionBudgets } = builtInResources;
+
+function fateOf(args: Arguments): Fate {
+  if (args.flag("hold")) return "hold";
+  return args.flag("dropped") ? "dropped" : "none";
+}
+
+async function evict(stage: Stage, pod: string, fate: Fate, waits = true): Promise<string> {
+  const act: Parameters<Stage["ask"]>[2] = async ({ engine }, name, caller) => {
+    const metadata = { name, namespace };
+    await engine.evict(namespace, name, { apiVersion: "policy/v1", kind: "Eviction", metadata }, { caller });
+  };
+  return await stage.ask(pod, fate, act, waits);
+}
+
+async function remove(stage: Stage, pod: string, fate: Fate, waits = true): Promise<string> {
+  const act: Parameters<Stage["ask"]>[2] = async ({ engine }, name, caller) => {
+    await engine.delete(pods, namespace, name, {}, { caller });
+  };
+  return await stage.ask(pod, fate, act, waits);
+}
+
+export const deleting: Run = async (stage, args) => {
+  const pod = stage.podOf(args);
+  if (args.flag("forced")) await stage.during(pod.pods.annotate(pod.name, annotations.forceDelete, "yes"));
+  return await remove(stage, pod.id, fateOf(args), !args.flag("asked"));
+};
+
+export const evicting: Run = async (stage, args) =>
+  await evict(stage, stage.podOf(args).id, fateOf(args), !args.flag("asked"));
+
+export const answering: Run = async (stage, args) => await stage.answer(stage.podOf(args).id);
+
+export const releasing: Run = async (stage, args) => await stage.release(stage.podOf(args).id, fateOf(args));
+
+/** Time passes meanwhile, unless nobody waits for the end. */
+export const retrying: Run = async (stage, args) => {
+  const pod = stage.podOf(args);
+  const { kernel } = stage.world;
+  const isEviction = args.flag("evict");
+  const fate = fateOf(args);
+  if (args.flag("asked")) {
+    const periodMs = args.duration(args.setting("every") ?? "");
+    const untilMs = kernel.nowMs + args.duration(args.setting("for") ?? "");
+    const again = (): void => {
+      if (kernel.nowMs >= untilMs) return;
+      void (isEviction ? evict(stage, pod.id, fate, false) : remove(stage, pod.id, fate, false));
+      kernel.schedule(periodMs, again);
+    };
+    again();
+    return;
+  }
+  const isOnChange = args.flag("on-change");
+  const everyMs = isOnChange ? 100 : args.duration(args.setting("every") ?? "");
+  const endMs = kernel.nowMs + args.duration(args.setting("for") ?? "");
+  let seen: string | undefined;
+  while (kernel.nowMs < endMs) {
+    const version = pod.pods.find(pod.name)?.metadata.resourceVersion;
+    if (!isOnChange || version !== seen) {
+      await (isEviction ? evict(stage, pod.id, fate) : remove(stage, pod.id, fate));
+    }
+    seen = version;
+    await kernel.run(kernel.nowMs + everyMs);
+  }
+};
+
+export const budgeting: Run = async (stage, args) => {
+  const disruptionsAllowed = Number(args.word("the number of disruptions"));
+  const status = { observedGeneration: 1, disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 };
+  const patch = { contentType: "application/merge-patch+json", body: { status } };
+  for (const { server } of stage.world.cells) {
+    const { engine } = server;
+    await stage.during(
+      engine.create(podDisruptionBudgets, namespace, {
+        apiVersion: "policy/v1",
+        kind: "PodDisruptionBudget",
+        metadata: { name: "budget" },
+        spec: { selector: { matchLabels: { ours: "yes" } }, minAvailable: 1 },
+      }),
+    );
+    await stage.during(engine.patch(podDisruptionBudgets, namespace, "budget", patch, { subresource: "status" }));
+  }
+};

@@ -1,0 +1,125 @@
+/**
+ * Status writes of others than the product under test: a webhook of the Go original, and somebody who makes things up.
+ */
+import { formatMicroTime } from "../../../../src/api/micro-time.ts";
+import {
+  type Aggregation,
+  type Bucket,
+  type CellStatus,
+  type PodProtectorStatus,
+} from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { type EpochMicros } from "../../../../src/util/clock.ts";
+import { summarize } from "../../../../src/accounting/count/summary.ts";
+import { type JsonObject } from "../../../double/index.ts";
+import { namespace } from "../../clusters/namespaces.ts";
+import { protectorOf } from "../../core.ts";
+import { type Run, type Stage } from "./stage.ts";
+
+/** Writes the status of "web" as somebody else than the product. */
+async function writeStatus(
+  stage: Stage,
+  change: (cells: readonly CellStatus[]) => readonly CellStatus[],
+): Promise<void> {
+  const { engine } = stage.core.server;
+  const object = engine.get(stage.core.protectors, namespace, "web");
+  const before = protectorOf(object);
+  const cells = change(before.status?.cells ?? []);
+  const status: PodProtectorStatus = { ...before.status, cells, summary: summarize(cells, before.spec) };
+  const body = { ...object, status } as unknown as JsonObject;
+  await stage.during(engine.update(stage.core.protectors, namespace, "web", body, { subresource: "status" }));
+}
+
+function stripped({
+  resourceVersion: _a,
+  countedAt: _b,
+  countedSpec: _c,
+  countedMinReadySeconds: _f,
+  recountedAt: _d,
+  initializedReplicas: _e,
+  ...rest
+}: Aggregation): Aggregation {
+  return rest;
+}
+
+/** Strips all extensions; with admits=N the number of anonymous admissions grows by N. */
+export const goWrite: Run = async (stage, args) => {
+  const admits = args.number("admits", 0);
+  const startTime = formatMicroTime(stage.core.node.clock.epochMicros());
+  await writeStatus(stage, (cells) =>
+    cells.map(({ aggregation, admissionHistory, ...cell }) => {
+      const buckets = (admissionHistory?.buckets ?? []).map(
+        ({ podResourceVersion: _v, podUIDDigests: _d, ...bucket }): Bucket => bucket,
+      );
+      const anonymous = buckets.find(({ podUID }) => podUID === undefined);
+      const counter = (anonymous?.counter ?? 0) + admits;
+      const added = counter === 0 ? [] : [{ ...(anonymous ?? { startTime }), endTime: startTime, counter }];
+      const all = [...buckets.filter((bucket) => bucket !== anonymous), ...added];
+      return {
+        ...cell,
+        ...(aggregation !== undefined && { aggregation: stripped(aggregation) }),
+        admissionHistory: { buckets: all },
+      };
+    }),
+  );
+};
+
+/**
+ * go-count N: an aggregator of the Go original writes the first cell. By its late watch N pods are available; by the
+ * clock of some event it has seen all admissions, and forgets them.
+ */
+export const goCount: Run = async (stage, args) => {
+  const count = Number(args.word("the number of pods"));
+  // Whichever was counted first, and so comes first in the status.
+  const [first] = stage.world.cells;
+  await writeStatus(stage, (cells) =>
+    cells.map(({ aggregation: _, admissionHistory, ...cell }) =>
+      cell.cellID !== first?.name
+        ? { ...cell, ...(_ !== undefined && { aggregation: _ }), ...(admissionHistory && { admissionHistory }) }
+        : {
+            ...cell,
+            aggregation: {
+              totalReplicas: count,
+              availableReplicas: count,
+              readyReplicas: count,
+              lastEventTime: formatMicroTime(stage.core.node.clock.epochMicros()),
+            },
+          },
+    ),
+  );
+};
+
+/** misdate 2h: the counts of the first cell seem to come from a recount at so late a time. */
+export const misdate: Run = async (stage, args) => {
+  const aheadMs = args.duration(args.word("by how much"));
+  const now = stage.core.node.clock.epochMicros();
+  const recountedAt = formatMicroTime((now + aheadMs * 1_000) as EpochMicros);
+  await writeStatus(stage, ([first, ...others]) =>
+    first?.aggregation === undefined
+      ? others
+      : [{ ...first, aggregation: { ...first.aggregation, recountedAt } }, ...others],
+  );
+};
+
+/** forge UID version=N [digits=N] [cell=C]: into the first cell, or into one that may not be there yet. */
+export const forge: Run = async (stage, args) => {
+  const podUID = args.word("the UID");
+  const podResourceVersion = args.setting("version") ?? "";
+  const startTime = formatMicroTime(stage.core.node.clock.epochMicros());
+  const digits = args.number("digits", 0);
+  const bucket = {
+    startTime,
+    podUID,
+    podResourceVersion,
+    ...(digits > 0 && { podUIDDigests: "A".repeat(digits) }),
+  } as Bucket;
+  const chosen = args.setting("cell");
+  await writeStatus(stage, (cells) => {
+    const cellID = chosen ?? cells[0]?.cellID ?? "";
+    const present = cells.some((cell) => cell.cellID === cellID) ? cells : [...cells, { cellID }];
+    return present.map((cell) =>
+      cell.cellID === cellID
+        ? { ...cell, admissionHistory: { buckets: [...(cell.admissionHistory?.buckets ?? []), bucket] } }
+        : cell,
+    );
+  });
+};

@@ -1,0 +1,77 @@
+/** The pods of a scenario: made, moved and ended one by one, on the word of the scenario. */
+import { formatSeconds } from "../../../double/engine/metadata.ts";
+import { asArray, asObject, type JsonObject, type KubeObject } from "../../../double/engine/object.ts";
+import { builtInResources } from "../../../double/engine/resources.ts";
+import { namespace } from "../../clusters/namespaces.ts";
+import { type Cell } from "../../world.ts";
+
+const { pods } = builtInResources;
+const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };
+
+export class Pods {
+  readonly #cell: Cell;
+  #touches = 0;
+
+  constructor(cell: Cell) {
+    this.#cell = cell;
+  }
+
+  find(name: string): KubeObject | undefined {
+    return this.#cell.server.engine.find(pods, namespace, name);
+  }
+
+  async create(name: string, app: string, isReady: boolean): Promise<void> {
+    await this.#cell.server.engine.create(pods, namespace, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, labels: { app, ours: "yes" } },
+      spec: { nodeName: "node-1", containers: [{ name: "main", image: "web:1" }], terminationGracePeriodSeconds: 30 },
+    });
+    if (isReady) await this.setReady(name, true);
+  }
+
+  async setReady(name: string, isReady: boolean): Promise<void> {
+    const status = isReady ? "True" : "False";
+    const lastTransitionTime = formatSeconds(this.#cell.node.clock.epochMicros());
+    const conditions = ["PodScheduled", "Initialized", "Ready"].map((type) => ({
+      type,
+      status: type === "Ready" ? status : "True",
+      lastTransitionTime,
+    }));
+    const present = asArray(asObject(this.find(name)?.status)["conditions"]).map(asObject);
+    const others = present.filter(({ type }) => !conditions.some((one) => one.type === type));
+    await this.#patch(name, { status: { phase: "Running", conditions: [...others, ...conditions] } }, "status");
+  }
+
+  /** Somebody writes something that means nothing to us, so many times. */
+  async touch(name: string, times: number): Promise<void> {
+    for (let left = times; left > 0; left -= 1) {
+      this.#touches += 1;
+      await this.annotate(name, "touched", String(this.#touches));
+    }
+  }
+
+  async annotate(name: string, key: string, value: string): Promise<void> {
+    await this.#patch(name, { metadata: { annotations: { [key]: value } } });
+  }
+
+  /** The pod goes without asking anybody, as when its node is removed. */
+  async vanish(name: string): Promise<void> {
+    const { engine } = this.#cell.server;
+    // A terminating pod is reviewed, but always let go.
+    await engine.patch(
+      pods,
+      namespace,
+      name,
+      { contentType: "application/merge-patch+json", body: { status: { phase: "Failed" } } },
+      { caller: kubelet, subresource: "status" },
+    );
+    await engine.delete(pods, namespace, name, { gracePeriodSeconds: 0 }, { caller: kubelet });
+  }
+
+  async #patch(name: string, body: JsonObject, subresource?: "status"): Promise<void> {
+    const options = { caller: kubelet, ...(subresource !== undefined && { subresource }) };
+    const patch = { contentType: "application/merge-patch+json", body };
+    await this.#cell.server.engine.patch(pods, namespace, name, patch, options);
+  }
+}
