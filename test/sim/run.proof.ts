@@ -32,7 +32,7 @@ test("a seed has the same run in a checkout elsewhere", async (t) => {
     cpSync(path.join(root, name), path.join(elsewhere, name), { recursive: true });
   symlinkSync(path.join(root, "node_modules"), path.join(elsewhere, "node_modules"));
   const options = JSON.stringify({ ...short, seed: 3 });
-  const program = `import { runWorld } from "./run.ts"; console.log((await runWorld(${options})).digest);`;
+  const program = `import { runWorld } from "./test/sim/run.ts"; console.log((await runWorld(${options})).digest);`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], {
     cwd: elsewhere,
     env: { ...process.env, TZ: "Asia/Kathmandu", LANG: "C" },
