@@ -33,9 +33,6 @@ export interface Scenario {
 
 const folder = new URL("./", import.meta.url);
 
-/** As long as dozens of others each; `make proofs` holds them. */
-export const longScenarios: ReadonlySet<string> = new Set(["47h-full-list-of-releases"]);
-
 /** All scenarios of this folder, by name. */
 export function readScenarios(): readonly Scenario[] {
   const files = readdirSync(fileURLToPath(folder)).filter((file) => file.endsWith(".txt"));

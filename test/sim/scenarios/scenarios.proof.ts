@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { mutations } from "../mutations/catalog/catalog.ts";
 import { type Mutation } from "../mutations/mutation.ts";
 import type * as Player from "./player.ts";
-import { assertHolds, play, type Played, story } from "./player.ts";
+import { play, type Played, story } from "./player.ts";
 import { rules } from "./rules/rules.ts";
 import { rulesOfVanishing } from "./rules/rules-of-vanishing.ts";
-import { type Breakage, longScenarios, readScenarios, type Scenario } from "./scenario-file.ts";
+import { type Breakage, readScenarios, type Scenario } from "./scenario-file.ts";
 import { Copies } from "./rules/without-rule.ts";
 
 const copies = new Copies();
@@ -27,7 +27,6 @@ async function playWithout(scenario: Scenario, { without }: Breakage): Promise<P
 }
 
 for (const scenario of readScenarios()) {
-  if (longScenarios.has(scenario.name)) test(`${scenario.name} holds`, () => assertHolds(scenario));
   for (const breakage of scenario.breakages) {
     const { without, breaks } = breakage;
     test(`${scenario.name} breaks without ${without.join(" and ")}`, async () => {

@@ -6,10 +6,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertHolds, play } from "./player.ts";
-import { longScenarios, parseScenario, readScenarios } from "./scenario-file.ts";
+import { parseScenario, readScenarios } from "./scenario-file.ts";
 
-for (const scenario of readScenarios())
-  if (!longScenarios.has(scenario.name)) test(`${scenario.name} holds`, () => assertHolds(scenario));
+for (const scenario of readScenarios()) test(`${scenario.name} holds`, () => assertHolds(scenario));
 
 test("a mistake in a scenario is named with its file and line", async () => {
   const header = "# Why.\nwithout: no-pod-fence\nbreaks: left is\n";

@@ -29,7 +29,13 @@ function generated(minAvailable: number, set: Readonly<Record<string, string>> =
 
 test("releases count by their causes, those of one namespace as one, and others not at all", () => {
   const causes = ["owner/App.example.com", "manager/tool", "namespaces/shop", "not selected in shop", "by hand"];
-  const releases = causes.map((cause, index) => ({ digest: `${index}`, releasedAt: noon, cause, number: index, namespace: "shop" }));
+  const releases = causes.map((cause, index) => ({
+    digest: `${index}`,
+    releasedAt: noon,
+    cause,
+    number: index,
+    namespace: "shop",
+  }));
   assert.deepEqual(
     releasedBefore(releases).map(({ id, cause }) => [id, cause]),
     [

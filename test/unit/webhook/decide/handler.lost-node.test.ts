@@ -16,7 +16,9 @@ const orphan = (name = "p", parts: Json = {}) => pod(name, { nodeName: "node-1",
 const ended = (parts: Json = {}, extra: Json = {}) => endReview(orphan("p", parts), extra);
 const deleted = ended({}, { operation: "DELETE", subResource: "" });
 const later: Happening = ({ clock }) => clock.advance(20 * minuteMs);
-/** Asked again every 20 minutes, as a collector that comes more often would. */
+/** So that 20 minutes between two questions are no pause. */
+const five = { coreUnavailable: { isLastKnownAllowed: () => false, isUnreadyWhenSilent: () => true, replicas: 5 } };
+/** Asked again every 20 minutes, as one of five replicas may be. */
 const keptForAnHour = [ended(), later, ended(), later, ended(), later];
 
 tellsAll(new URL("told/handler.lost-node.txt", import.meta.url), {
@@ -63,11 +65,16 @@ tellsAll(new URL("told/handler.lost-node.txt", import.meta.url), {
     of: [atFloor()],
     do: [ended({ annotations: { [annotations.healthCriterion]: "Running" }, ready: false })],
   },
-  "the webhook lets go of the pods of a node an hour after its first refusal, and records them": {
+  "the webhook lets go of the pods of a node that it was asked about for an hour, and records them": {
     of: [atFloor()],
+    with: five,
     do: [...keptForAnHour, ended(), endReview(orphan("q")), endReview(orphan("r", { nodeName: "node-2" }))],
   },
-  "a deletion of the same pod is not let go": { of: [atFloor()], do: [...keptForAnHour, deleted] },
+  "a deletion of the same pod is not let go": {
+    of: [atFloor()],
+    with: five,
+    do: [...keptForAnHour, deleted],
+  },
   "without a grace the webhook never refuses the end of a pod, and records it": {
     of: [atFloor()],
     with: { orphanedPodGraceMs: 0 },
@@ -76,7 +83,7 @@ tellsAll(new URL("told/handler.lost-node.txt", import.meta.url), {
 });
 
 test("a stranger who has the end of a pod refused in advance shortens no grace of the API server", async () => {
-  const { clock, replica } = world([atFloor()]);
+  const { clock, replica } = world([atFloor()], five);
   const allows = async (remoteAddress: string): Promise<unknown> => {
     const body = Readable.from([Buffer.from(JSON.stringify(ended()))]);
     const parts = { method: "POST", url: "/c1?timeout=10s", headers: {}, socket: { remoteAddress } };

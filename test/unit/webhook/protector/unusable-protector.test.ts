@@ -44,7 +44,7 @@ test("the outline of an invalid object selects every pod when nothing is valid",
     { spec: [] },
     { metadata: 7, spec: { selector: 7 } },
   ]) {
-    const marks = { maker: "person", isReleased: false, isTerminating: false, isDangling: false };
+    const marks = { maker: "person", isReleased: false, isTerminating: false, isDangling: false, neverHadFloor: false };
     assert.deepEqual(outlineOf(raw), { selector: { matchLabels: {}, matchExpressions: [] }, marks, isShadow: false });
   }
 });
