@@ -105,10 +105,9 @@ export class VanishedProtectors {
     const { releases, logger } = this.#options;
     const fate = await releases.fateOf(stored.uid, sinceMs, signal);
     if (fate === "unknown")
-      logger.warn(
-        "A PodProtector is gone, and more were released than the list holds while the core was out of reach: not made again",
-        { podProtector: stored.key },
-      );
+      logger.warn("PodProtector is gone and may have been released while the core was out of reach, not made again", {
+        podProtector: stored.key,
+      });
     return fate;
   }
 

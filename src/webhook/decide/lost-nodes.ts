@@ -2,10 +2,10 @@
  * Nodes whose objects are gone, and how long their pods have been kept from pod garbage collection
  * (docs/system-deletions.md#node-objects-that-are-gone). A node that died shortly before its object vanished leaves
  * pods that look Ready for ever: kubelet cannot say otherwise, and the node controller looks after no node without an
- * object. So the guard lets go of a node when it has been asked about, again and again, for some time, which is time for
- * a person to register a living one again. Nobody asks about a node that is registered: so a pause in the questions ends
- * that time, and the next loss begins it anew. Each replica knows of its own refusals only, and forgets them when it
- * stops: late, never early.
+ * object. So the guard lets go of a node when it has been asked about, again and again, for some time. That is time for
+ * a person to register a living one again. Nobody asks about a node that is registered, so a pause in the questions
+ * ends that time, and the next loss begins it anew. Each replica knows of its own refusals only, and forgets them when
+ * it stops: late, never early.
  *
  * Whoever reaches the webhook can ask about a node whose object is there, long before it is lost. So the time of a node
  * begins for each address anew, unless client certificates tell who asks.
