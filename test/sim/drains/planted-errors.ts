@@ -28,7 +28,7 @@ export const plantedErrors: readonly PlantedError[] = [
   {
     name: "unready-stay-unready",
     why: "in place of a pod that was not available there is one that is",
-    file: `${folder}/replacement.ts`,
+    file: `${folder}/guard.ts`,
     find: "(isReplaced ? 1 : 0) - (meets",
     replace: "(isReplaced && meets(criterion, pod, minReadySeconds, now) ? 1 : 0) - (meets",
     seed: 3,
@@ -76,7 +76,7 @@ export const plantedErrors: readonly PlantedError[] = [
   {
     name: "promises-never-settle",
     why: "what was promised settles before the next round",
-    file: `${folder}/replacement.ts`,
+    file: `${folder}/guard.ts`,
     find: "return { cellID, aggregation: recounted(",
     replace: "return { ...status.cells.find((one) => one.cellID === cellID), cellID, aggregation: recounted(",
     seed: 12,
