@@ -9,7 +9,7 @@ import { type GeneratorState, isLetGo, readGeneratorState } from "../../kube/gen
 import { asKubeError, type KubeError } from "../../kube/kube-client.ts";
 import { MissedReleases, readListEveryMs } from "../../kube/missed-releases.ts";
 import { type ReadDefinition } from "../../kube/pod-protectors.ts";
-import { type Clock, type MonotonicMs, type Timer } from "../../util/clock.ts";
+import { type Clock, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { type Core } from "./core.ts";
 import { type Fate, fateOf, type GoneReason, type Marks, remadeSettleMs, type Tombstone } from "./departure.ts";
 import { type Protector } from "./protector.ts";
@@ -60,6 +60,8 @@ export class Tombstones {
   readonly #entries = new Map<ObjectKey, Entry>();
   readonly #closed = new AbortController();
   readonly #missed: MissedReleases;
+  /** When the list of releases was asked for last, or this was made. */
+  #listReadAtMs: MonotonicMs;
   #timer: Timer | undefined;
   #isLooking = false;
   /** Something is to be read that the look under way does not know of. */
@@ -71,6 +73,7 @@ export class Tombstones {
   constructor(options: TombstonesOptions) {
     this.#options = options;
     this.#missed = new MissedReleases(options.core.informer);
+    this.#listReadAtMs = options.clock.monotonicMs();
   }
 
   /** Those that nothing has replaced under its name. */
@@ -158,7 +161,7 @@ export class Tombstones {
     const asked = [...this.#entries.values()];
     const awaiting = asked.filter((entry) => awaitsDefinition(this.#fateOf(entry)));
     const [state, read] = await Promise.all([
-      this.#readState(),
+      asked.length > 0 || this.#isListOld() ? this.#readState() : undefined,
       definition.isDue || awaiting.length > 0 ? this.#readDefinition() : undefined,
     ]);
     this.#isLooking = false;
@@ -176,10 +179,15 @@ export class Tombstones {
     this.#lookAfter(isBusy ? lookIntervalMs : readListEveryMs);
   }
 
+  #isListOld(): boolean {
+    return later(this.#listReadAtMs, readListEveryMs) <= this.#options.clock.monotonicMs();
+  }
+
   async #readState(): Promise<GeneratorState | undefined> {
     const { core, stateNamespace, clock } = this.#options;
     const { signal } = this.#closed;
     const sentAtMs = clock.monotonicMs();
+    this.#listReadAtMs = sentAtMs;
     const wasCurrent = this.#missed.isCurrent();
     try {
       const state = await readGeneratorState(core.client, stateNamespace, { timeoutMs, signal });

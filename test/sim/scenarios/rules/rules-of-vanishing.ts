@@ -97,14 +97,14 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "unlisted-releases-are-forgotten",
     why: "what this process has released without an entry is not made again",
     file: "generator/protectors/releases.ts",
-    find: `    if (this.#unlisted.has(digestOfUID(uid))) return true;\n`,
+    find: `    if (this.#unlisted.has(digestOfUID(uid))) return "let-go";\n`,
     replace: ``,
   },
   {
     name: "unread-list-stops-everything",
     why: "who may not read the list of releases does not know of any",
     file: "generator/protectors/releases.ts",
-    find: `if (isKubeError(error, "forbidden")) return false;`,
+    find: `if (isKubeError(error, "forbidden")) return "lost";`,
     replace: ``,
   },
   {
@@ -176,8 +176,8 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "what-is-not-read-is-no-release",
     why: "nothing is made again before it is known that it was not released",
     file: "generator/protectors/releases.ts",
-    find: `if (isKubeError(error, "forbidden")) return false;`,
-    replace: `if (isKubeError(error)) return false;`,
+    find: `if (isKubeError(error, "forbidden")) return "lost";`,
+    replace: `if (isKubeError(error)) return "lost";`,
   },
   {
     name: "vanished-ones-are-not-let-go",
