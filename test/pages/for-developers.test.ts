@@ -92,7 +92,10 @@ async function allMessages(): Promise<readonly string[]> {
       messageOf({ kind: "retry", cause, figures }),
     ),
     CountsPending: [messageOf({ kind: "counts-pending", awaited: ["tokyo"], figures })],
-    CellSilent: [messageOf({ kind: "cell-silent", silentForMs: 240_000, figures })],
+    CellSilent: [
+      messageOf({ kind: "cell-silent", silentForMs: 240_000, figures }),
+      messageOf({ kind: "cell-silent", silentForMs: 0, isRetiring: true, figures }),
+    ],
     ProtectorUnusable: [messageOf({ kind: "unusable", reason: "spec: wrong" })],
     ProtectorLost: [messageOf({ kind: "tombstone", tombstone, goneForMs: 1_000 })],
     ProtectorVanished: [vanished(id).message],

@@ -71,6 +71,8 @@ export interface CountsContext {
   readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
   /** For how long a cell has been silent for this protector, in milliseconds; undefined = it is not. */
   readonly silentForMs: (cellID: string) => number | undefined;
+  /** Whether a person has asked to retire a cell: it is leaving the protector. Absent = none is. */
+  readonly isRetiring?: (cellID: string) => boolean;
   /** Pods whose admissions have vanished from the history, and are subtracted all the same. */
   readonly held: HeldPods;
   /** The protector was made again a moment ago, so no counts are in force yet. Absent = it was not. */

@@ -61,8 +61,8 @@ export type Verdict =
       readonly need: "nothing" | "record" | "quota";
       readonly isRecorded: boolean;
       readonly isRepeated: boolean;
-      /** Why a best-effort record was left out: the history is full, or nobody counts the cell. */
-      readonly leftOut?: "full-buffer" | "unknown-cell";
+      /** Why a best-effort record was left out: the history is full, nobody counts the cell, or it is being retired. */
+      readonly leftOut?: "full-buffer" | "unknown-cell" | "retiring-cell";
       /** In shadow: what the verdict would have been. */
       readonly insteadOf?: RefusingVerdict;
     }
@@ -94,8 +94,16 @@ export type RefusingVerdict =
       readonly figures: QuotaFigures;
       readonly silentForMs?: number;
     }
-  /** The cell of the pod is silent: nobody knows what is available there. */
-  | { readonly kind: "cell-silent"; readonly silentForMs: number; readonly figures: QuotaFigures };
+  /**
+   * The cell of the pod is silent: nobody knows what is available there. Or it is being retired: what would be recorded
+   * there would go with it, or keep it for ever.
+   */
+  | {
+      readonly kind: "cell-silent";
+      readonly silentForMs: number;
+      readonly isRetiring?: boolean;
+      readonly figures: QuotaFigures;
+    };
 
 export interface Reservation {
   /** One verdict for each disruption, in the order given. */
@@ -193,6 +201,7 @@ function judge(
   const cell = cells.find((one) => one.cellID === disruption.cellID);
   const countsThere = countsState(cell, context) === "in-force";
   const silentForMs = context.silentForMs(disruption.cellID);
+  const isRetiring = context.isRetiring?.(disruption.cellID) === true;
   // Counts that are not in force tell a pod's age all the same.
   const need = needOf(disruption, protector.spec, cell?.aggregation?.countedAt, context.now);
   if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
@@ -208,6 +217,7 @@ function judge(
   if (need === "record-best-effort") {
     const verdict = { kind: "admitted", need: "record", isRecorded: true, isRepeated } as const;
     if (isUnknownCell) return { verdict: { ...verdict, isRecorded: false, leftOut: "unknown-cell" } };
+    if (isRetiring) return { verdict: { ...verdict, isRecorded: false, leftOut: "retiring-cell" } };
     if (full !== undefined) return { verdict: { ...verdict, isRecorded: false, leftOut: "full-buffer" } };
     return { verdict, recorded };
   }
@@ -215,9 +225,10 @@ function judge(
   // This pod would have a bucket again.
   const held = withoutPod(context.held, disruption);
   const figures = figuresOf(protector, cells, disruption.criterion, { ...context, held });
-  if (need === "quota" && silentForMs !== undefined && !isUnknownCell) {
-    return { verdict: { kind: "cell-silent", silentForMs, figures } };
-  }
+  if (!isUnknownCell && (isRetiring || (need === "quota" && silentForMs !== undefined)))
+    return {
+      verdict: { kind: "cell-silent", silentForMs: silentForMs ?? 0, ...(isRetiring && { isRetiring }), figures },
+    };
   if (isUnknownCell || (!countsThere && (need === "quota" || disruption.operation === "evict"))) {
     const silence = silentForMs === undefined ? {} : { silentForMs };
     return { verdict: { kind: "counts-pending", awaited: [disruption.cellID], figures, ...silence } };

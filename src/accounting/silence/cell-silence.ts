@@ -200,6 +200,11 @@ export class CellSilence {
     return at - cell.beatAt > contactMs ? at - cell.beatAt : undefined;
   }
 
+  /** Whether a person has asked to retire the cell, by its last Lease. */
+  isForgotten(cellID: string): boolean {
+    return this.#cells.get(cellID)?.isForgotten === true;
+  }
+
   /** All that have, or had, a Lease. */
   cells(): Iterable<ObservedCell> {
     return this.#cells.values();

@@ -63,6 +63,8 @@ function waysOut(standing: Standing, verdict: RefusingVerdict, program: string):
       return [{ text, command: `${program} cells list` }];
     }
     case "cell-silent": {
+      if (verdict.isRetiring === true)
+        return [{ text: "wait until the cell is retired, or take the request back", command: `${program} cells list` }];
       const silent = standing.figures.cells.filter(({ silentForMs }) => silentForMs !== undefined);
       return silenceWays(
         silent.map(({ cellID }) => cellID),

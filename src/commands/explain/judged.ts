@@ -78,6 +78,7 @@ export function judged(
   const inForce = {
     countsLostUpTo: new Map(),
     silentForMs: (cellID: string) => silentFor(cells?.cells.get(cellID)?.glance, view.uid),
+    isRetiring: (cellID: string) => cells?.cells.get(cellID)?.lease.isForgotten === true,
     held: new Map(),
   };
   const { cellID, pod } = asked;

@@ -43,6 +43,7 @@ export interface GuardOptions {
   readonly protectors: readonly Guarding[];
   /** For how long nothing has been heard from a cell about a PodProtector, in milliseconds; undefined = not silent. */
   readonly silentForMs: (core: string, cellID: string, protectorUID: string) => number | undefined;
+  readonly isRetiring: (core: string, cellID: string) => boolean;
   readonly now: EpochMicros;
 }
 
@@ -194,7 +195,12 @@ export class Guard {
   }
 
   #countsOf({ core, uid }: Guarding): Parameters<typeof judge>[1] {
-    return { ...nothingHeld, silentForMs: (cellID) => this.#options.silentForMs(core, cellID, uid) };
+    const { silentForMs, isRetiring } = this.#options;
+    return {
+      ...nothingHeld,
+      silentForMs: (cellID) => silentForMs(core, cellID, uid),
+      isRetiring: (cellID) => isRetiring(core, cellID),
+    };
   }
 }
 

@@ -63,6 +63,12 @@ function inTheWay(verdict: Verdict, object: PodProtector | undefined, cellID: st
       return tooFew(verdict.figures, object && floorOwnerOf(object));
     }
     case "cell-silent":
+      if (verdict.isRetiring === true)
+        return {
+          kind: "cell-unknown",
+          text: "the cell of the pod is being retired",
+          cure: "wait until it is retired, or take the request back",
+        };
       return {
         kind: "cell-unknown",
         text: `nothing has been heard from the cell of the pod for ${ageText(verdict.silentForMs)}`,

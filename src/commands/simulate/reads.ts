@@ -69,7 +69,9 @@ export async function readGuards(
   }
   const silentForMs: GuardOptions["silentForMs"] = (core, cellID, uid) =>
     silentFor(cellsOf.get(core)?.cells.get(cellID)?.glance, uid);
-  return { ok: true, value: { protectors, silentForMs, now: clock.epochMicros() } };
+  const isRetiring: GuardOptions["isRetiring"] = (core, cellID) =>
+    cellsOf.get(core)?.cells.get(cellID)?.lease.isForgotten === true;
+  return { ok: true, value: { protectors, silentForMs, isRetiring, now: clock.epochMicros() } };
 }
 
 /** Which pods. Absent = all. */

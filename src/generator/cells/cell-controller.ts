@@ -110,8 +110,8 @@ export class CellController {
     });
     this.#ignored = new IgnoredAnnotations({ writes, events });
     this.#marks = new SilentCellMarks({ writes, events, clock, silentAfterMs });
-    const retire = this.#removals.retire.bind(this.#removals);
-    this.#retire = new RetireCells({ retirement: this.#retirement, protectors, retire, writes, events, clock, logger });
+    const [retirement, removals] = [this.#retirement, this.#removals];
+    this.#retire = new RetireCells({ retirement, removals, protectors, writes, events, clock, logger });
     this.#conditions = new CellConditions({
       protectors,
       times,

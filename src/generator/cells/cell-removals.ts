@@ -1,6 +1,6 @@
 /**
  * Takes cells out of the status of PodProtectors (docs/cells.md), of hand-made and dangling ones too: those that a
- * person names in the annotation remove-cell-once (docs/generator.md#remove-cells), ghosts (ghost-cells.ts), and
+ * person names in the annotation remove-cell-once (docs/generator.md#remove-cells), ghosts (leaving-cells.ts), and
  * retired cells (cell-retirement.ts). Only the leader writes and reports.
  */
 import { type ObjectKey } from "../../api/object-key.ts";
@@ -17,7 +17,7 @@ import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Rng } from "../../util/rng.ts";
 import { type CellMetrics } from "../metrics/cell-metrics.ts";
-import { GhostCells, ghostsOf, ghostWindowMs } from "./ghost-cells.ts";
+import { ghostsOf, ghostWindowMs, isGhost, LeavingCells } from "./leaving-cells.ts";
 import { type GeneratorSizes } from "../metrics/metrics.ts";
 import { type Later, PacedQueue, type Work } from "../paced-queue.ts";
 import { summarize } from "../../accounting/count/summary.ts";
@@ -48,7 +48,7 @@ const nameLengthMax = 80;
 
 export class CellRemovals {
   readonly #deps: CellRemovalsDependencies;
-  readonly #ghosts = new GhostCells();
+  readonly #leaving: LeavingCells;
   /** PodProtectors from which cells are to be removed. */
   readonly #removals: PacedQueue;
   readonly #logBucket: TokenBucket;
@@ -56,7 +56,8 @@ export class CellRemovals {
 
   constructor(queue: Config["generator"]["queue"], deps: CellRemovalsDependencies) {
     this.#deps = deps;
-    const { clock, rng, logger, metrics } = deps;
+    const { clock, rng, logger, metrics, isRetiring } = deps;
+    this.#leaving = new LeavingCells(isRetiring);
     this.#logBucket = createTokenBucket(logRate, clock);
     this.#removals = new PacedQueue({
       config: queue,
@@ -73,7 +74,11 @@ export class CellRemovals {
   /** For gauges; a standby queues nothing. */
   sizes(): GeneratorSizes & { readonly ghosts: number } {
     const { size, paced } = this.#removals;
-    return { queue: size, paced, ghosts: this.#isLeading ? this.#ghosts.count((cellID) => this.#isLeased(cellID)) : 0 };
+    return {
+      queue: size,
+      paced,
+      ghosts: this.#isLeading ? this.#leaving.count((cellID) => this.#isLeased(cellID)) : 0,
+    };
   }
 
   /** As Generator.lead. */
@@ -91,17 +96,22 @@ export class CellRemovals {
 
   /** The PodProtector is new, or has changed. */
   watched(stored: StoredProtector): void {
-    const { added, present } = this.#ghosts.watched(stored, this.#deps.clock.monotonicMs());
+    const { added, present } = this.#leaving.watched(stored, this.#deps.clock.monotonicMs());
     if (this.#isLeading) this.#reportGhosts(stored, added);
     if (present.length > 0 || asksForRemoval(stored.protector)) this.#removals.add(stored.key);
   }
 
   /** The PodProtector is gone. */
   forget(key: ObjectKey): void {
-    this.#ghosts.forget(key);
+    this.#leaving.forget(key);
   }
 
-  /** It has a cell that is being retired. Does nothing while this process does not lead. */
+  /** It has a cell that is being retired, which may leave it a settle window after the first call. */
+  retiring(stored: StoredProtector): void {
+    this.#leaving.watched(stored, this.#deps.clock.monotonicMs());
+  }
+
+  /** The cell is to leave it soon. Does nothing while this process does not lead. */
   retire(key: ObjectKey): void {
     this.#removals.add(key);
   }
@@ -111,31 +121,33 @@ export class CellRemovals {
   }
 
   #dueRemoval(key: ObjectKey): Work | Later | undefined {
-    const { protectors, isRetiring, clock } = this.#deps;
+    const { protectors, clock } = this.#deps;
     const stored = protectors.get(key);
     if (stored === undefined) return undefined;
     const cells = stored.protector.status?.cells ?? [];
     const nowMs = clock.monotonicMs();
     const isDue =
-      asksForRemoval(stored.protector) ||
-      cells.some((cell) => isRetiring(cell.cellID) || this.#isRemovableGhost(stored, cell, nowMs));
+      asksForRemoval(stored.protector) || cells.some((cell) => this.#reasonToGo(stored, cell, nowMs) !== undefined);
     if (isDue) return (signal) => this.#remove(stored, signal);
-    const waitMs = this.#ghosts.waitMs(key, nowMs);
+    const waitMs = this.#leaving.waitMs(key, nowMs);
     // A ghost that waits no longer has a Lease, or nobody knows.
     return waitMs === undefined ? undefined : { waitMs: waitMs === 0 ? leaseCheckMs : waitMs };
   }
 
-  #isRemovableGhost(stored: StoredProtector, cell: CellStatus, nowMs: MonotonicMs): boolean {
-    return this.#deps.leased()?.has(cell.cellID) === false && this.#ghosts.mayGo(stored, cell, nowMs);
+  #reasonToGo(stored: StoredProtector, cell: CellStatus, nowMs: MonotonicMs): "ghost" | "retired" | undefined {
+    if (!this.#leaving.hasStood(stored, cell, nowMs)) return undefined;
+    if (this.#deps.isRetiring(cell.cellID)) return "retired";
+    return isGhost(cell) && this.#deps.leased()?.has(cell.cellID) === false ? "ghost" : undefined;
   }
 
   async #remove(stored: StoredProtector, signal: AbortSignal): Promise<void> {
-    const { core, clock, metrics, isRetiring } = this.#deps;
+    const { core, clock, metrics } = this.#deps;
     const reasons = new Map<CellStatus, "ghost" | "retired">();
+    // Of the object that the write is based on: whoever admits in the cell meanwhile keeps it, or wins the swap.
     const isUnwanted = (live: StoredProtector, cell: CellStatus): boolean => {
-      if (isRetiring(cell.cellID)) reasons.set(cell, "retired");
-      else if (this.#isRemovableGhost(live, cell, clock.monotonicMs())) reasons.set(cell, "ghost");
-      return reasons.has(cell);
+      const reason = this.#reasonToGo(live, cell, clock.monotonicMs());
+      if (reason !== undefined) reasons.set(cell, reason);
+      return reason !== undefined;
     };
     const removed = await removeCells(core, stored, isUnwanted, signal);
     for (const cell of removed) metrics.removed.inc({ reason: reasons.get(cell) ?? "asked" });

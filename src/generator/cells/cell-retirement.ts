@@ -2,20 +2,21 @@
  * The retirement of cells (docs/cells.md#retire-a-cell). A person asks for it by the annotation `forget` on the cell's
  * Lease. It begins when nobody counts the cell any more: it is silent, or has neither beaten nor written counts since
  * the request for as long as makes a cell silent. Whoever counts the cell on is a reason to refuse. Then it leaves all
- * PodProtectors, some at a time, and the Lease is deleted at last. Nothing is remembered but times on this process's
+ * PodProtectors, some at a time, each when its entry has stood unchanged (leaving-cells.ts), and at last the Lease
+ * goes. Nothing is remembered but times on this process's
  * own clock: the request is on the Lease, what is left to do is in the PodProtectors, so a new leader goes on, later.
  */
 import { type ObservedCell } from "../../accounting/silence/cell-silence.ts";
 import { type SilenceTimes } from "../../accounting/silence/silence-times.ts";
 import { type Clock, later, laterOf, type MonotonicMs } from "../../util/clock.ts";
 import { type CellLease, cellLeaseAnnotations } from "../../api/cell-lease.ts";
-import { type ObjectKey } from "../../api/object-key.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type CellLeaseWrites } from "./cell-lease-writes.ts";
+import { type CellRemovals } from "./cell-removals.ts";
 
 export type RetirementVerdict =
   /** Nobody has counted the cell lately, but not for long enough. */
@@ -100,8 +101,7 @@ const protectorsPerRound = 150;
 export interface RetireCellsOptions {
   readonly retirement: CellRetirement;
   readonly protectors: Informer<StoredProtector>;
-  /** Takes retiring cells out of a PodProtector, soon. */
-  readonly retire: (key: ObjectKey) => void;
+  readonly removals: Pick<CellRemovals, "retiring" | "retire">;
   readonly writes: CellLeaseWrites;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -143,12 +143,14 @@ export class RetireCells {
     const left = new Map([...verdicts].flatMap(([cellID, verdict]) => (verdict === "retiring" ? [[cellID, 0]] : [])));
     this.#left = 0;
     if (left.size === 0) return left;
-    for (const { key, protector } of this.#options.protectors.values()) {
-      const retiring = (protector.status?.cells ?? []).filter(({ cellID }) => left.has(cellID));
+    const { protectors, removals } = this.#options;
+    for (const stored of protectors.values()) {
+      const retiring = (stored.protector.status?.cells ?? []).filter(({ cellID }) => left.has(cellID));
       if (retiring.length === 0) continue;
       for (const { cellID } of retiring) left.set(cellID, (left.get(cellID) ?? 0) + 1);
       this.#left += 1;
-      if (this.#left <= protectorsPerRound) this.#options.retire(key);
+      removals.retiring(stored);
+      if (this.#left <= protectorsPerRound) removals.retire(stored.key);
     }
     return left;
   }

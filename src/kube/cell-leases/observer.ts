@@ -98,6 +98,11 @@ export class CellLeases {
     return this.#silence.lateForMs(cellID, this.#options.clock.monotonicMs());
   }
 
+  /** Whether a person has asked to retire the cell, by its last Lease. */
+  isForgotten(cellID: string): boolean {
+    return this.#silence.isForgotten(cellID);
+  }
+
   /**
    * For how long no generator has been heard, in milliseconds, when that is longer than a change of leaders takes;
    * undefined = one is heard, or has never been.

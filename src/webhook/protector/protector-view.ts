@@ -134,7 +134,7 @@ export interface Rule {
 /** What besides the object itself deletions are judged by. */
 export type CountsInForce = Pick<
   ReservationContext,
-  "countsLostUpTo" | "silentForMs" | "held" | "isRemade" | "countedBeforeEdit"
+  "countsLostUpTo" | "silentForMs" | "isRetiring" | "held" | "isRemade" | "countedBeforeEdit"
 >;
 
 /** Judges `deletions` in the order given; all must be counted by `view`. */

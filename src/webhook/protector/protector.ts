@@ -113,6 +113,7 @@ export class Protector {
     return {
       countsLostUpTo: state.countsLostUpTo(),
       silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
+      isRetiring: (cellID) => this.core.cells.isForgotten(cellID),
       held: this.#legacyHold?.held(this.core.clock.monotonicMs()) ?? noneHeld,
       isRemade: this.#isSettling,
       countedBeforeEdit: this.#cellsInDoubt(),

@@ -1,6 +1,6 @@
 /** The cells of a core: who is heard, who counts for nothing, and who is only a name. */
 import { epochMicrosOf, formatMicroTime } from "../../../api/micro-time.ts";
-import { ghostsOf } from "../../../generator/cells/ghost-cells.ts";
+import { ghostsOf } from "../../../generator/cells/leaving-cells.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 import { type ListedProtectors } from "../../fleet/protectors.ts";
 import { type CellFacts, type CoreFacts } from "../facts.ts";

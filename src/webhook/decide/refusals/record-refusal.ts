@@ -59,7 +59,11 @@ function coreTroubleText(trouble: string): string {
 }
 
 /** Of best-effort records that were left out. */
-export const leftOutLabels = { "full-buffer": "FullBuffer", "unknown-cell": "UnknownCell" } as const;
+export const leftOutLabels = {
+  "full-buffer": "FullBuffer",
+  "unknown-cell": "UnknownCell",
+  "retiring-cell": "CellRetiring",
+} as const;
 export type LeftOutLabel = (typeof leftOutLabels)[keyof typeof leftOutLabels];
 
 /** As a word for webhook_record_failure; undefined = it was written, or there was none to be written. */

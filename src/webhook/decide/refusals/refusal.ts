@@ -14,7 +14,15 @@ import { byHandKeyOf, generatorStateName } from "../../../kube/generator-state.t
 import { type Tombstone } from "../../protector/departure.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "../decision.ts";
 import { type FloorOwner } from "./floor-owner.ts";
-import { ageText, lateCells, lateText, missedText, silenceAdvice, unheardOf } from "./silence-text.ts";
+import {
+  ageText,
+  lateCells,
+  lateText,
+  missedText,
+  retirementAdvice,
+  silenceAdvice,
+  unheardOf,
+} from "./silence-text.ts";
 import { printable } from "../../../util/printable.ts";
 
 export type RefusingVerdict =
@@ -82,7 +90,9 @@ function remarkOnCells(verdict: QuotaVerdict): string {
     case "counts-pending":
       return `No counts of ${namesOf(verdict.awaited)}`;
     case "cell-silent":
-      return `The cell of the pod has been silent for ${ageText(verdict.silentForMs)}`;
+      return verdict.isRetiring === true
+        ? "The cell of the pod is being retired"
+        : `The cell of the pod has been silent for ${ageText(verdict.silentForMs)}`;
     case "rejected":
     case "retry":
       return verdict.missed === undefined ? "" : missedText(verdict.figures, verdict.missed);
@@ -184,7 +194,7 @@ function firstSentence(id: string, verdict: QuotaVerdict, unheard: readonly stri
 function lackOf(verdict: QuotaVerdict, unheard: readonly string[]): string {
   switch (verdict.kind) {
     case "cell-silent":
-      return "has no news of this cell";
+      return verdict.isRetiring === true ? "is losing this cell" : "has no news of this cell";
     case "counts-pending":
       if (verdict.silentForMs !== undefined) return "has no news of this cell";
       return unheard.length === 0
@@ -226,6 +236,7 @@ export function explanation(verdict: QuotaVerdict, cellID: string): string {
     case "rejected":
       return `without this pod fewer than the ${required} that must stay would be left${missedClause(verdict)}`;
     case "cell-silent":
+      if (verdict.isRetiring === true) return `cell ${cell} is being retired, so nothing can be recorded there`;
       return (
         `nothing has been heard from cell ${cell} about this PodProtector for ${ageText(verdict.silentForMs)}, ` +
         "so nobody knows how many of its pods are available"
@@ -273,7 +284,7 @@ interface Advised {
 function advice(verdict: QuotaVerdict, { cellID, owner, unheard }: Advised): string {
   switch (verdict.kind) {
     case "cell-silent":
-      return silenceAdvice(cellID);
+      return verdict.isRetiring === true ? retirementAdvice(cellID) : silenceAdvice(cellID);
     case "rejected":
       if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
       return `${outlook(verdict.figures, owner)}${floorAdvice(owner)}`;

@@ -81,6 +81,13 @@ export function silenceAdvice(cellID: string): string {
   );
 }
 
+export function retirementAdvice(cellID: string): string {
+  return (
+    `It is decided within minutes; to keep the cell, take the annotation ${cellLeaseAnnotations.forget} ` +
+    `off its Lease ${isCellID(cellID) ? `${cellLeaseName(cellID)} ` : ""}in the core cluster`
+  );
+}
+
 function quoted(cellID: string): string {
   return printable(JSON.stringify(cellID));
 }

@@ -194,9 +194,9 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "counted-cells-are-ghosts",
     why: "the generator removes only cells that nobody has counted",
-    file: "generator/cells/ghost-cells.ts",
-    find: `return cell.aggregation === undefined && bucketsOf(cell).length > 0;`,
-    replace: `return bucketsOf(cell).length > 0;`,
+    file: "generator/cells/leaving-cells.ts",
+    find: `return aggregation === undefined && (admissionHistory?.buckets ?? []).length > 0;`,
+    replace: `return (void aggregation, admissionHistory?.buckets ?? []).length > 0;`,
     scenario: "35-ghost-removed",
   },
 ];

@@ -91,11 +91,29 @@ export const mutationsOfSilence: readonly Mutation[] = [
     scenario: "43-marked-by-the-generator",
   },
   {
+    name: "retired-cells-have-not-stood",
+    why: "a cell leaves a PodProtector only when its entry has stood unchanged for a settle window",
+    file: "generator/cells/cell-removals.ts",
+    find: `if (!this.#leaving.hasStood(stored, cell, nowMs)) return undefined;`,
+    replace:
+      `const mustStand = !this.#deps.isRetiring(cell.cellID);\n` +
+      `    if (mustStand && !this.#leaving.hasStood(stored, cell, nowMs)) return undefined;`,
+    scenario: "43e-back-while-retired",
+  },
+  {
+    name: "retiring-cells-take-records",
+    why: "in a cell that is being retired nothing is recorded, or its entry would never stand unchanged",
+    file: "accounting/reserve/reservation.ts",
+    find: `const isRetiring = context.isRetiring?.(disruption.cellID) === true;`,
+    replace: `const isRetiring = false as boolean;`,
+    scenario: "43f-retired-with-traffic",
+  },
+  {
     name: "beating-cells-are-retired",
     why: "a cell is retired only when nobody has counted it for as long as makes it silent",
     file: "generator/cells/cell-retirement.ts",
-    find: `if (request.verdict === "waiting" && (isQuiet || isSilent(cell)))`,
-    replace: `if (request.verdict === "waiting" && (isQuiet || cell !== undefined))`,
+    find: `if (request.beat !== beat) this.#active(request, nowMs);`,
+    replace: ``,
     scenario: "43b-retired-cell",
   },
   {

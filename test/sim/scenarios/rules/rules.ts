@@ -110,7 +110,7 @@ export const rules: readonly Mutation[] = [
   {
     name: "ghosts-stay",
     why: "a cell that nobody counts is removed when it has stood unchanged for a settle window",
-    file: "generator/cells/ghost-cells.ts",
+    file: "generator/cells/leaving-cells.ts",
     find: `later(seen.sinceMs, ghostWindowMs) <= nowMs`,
     replace: `nowMs === Infinity`,
   },

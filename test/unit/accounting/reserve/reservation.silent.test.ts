@@ -74,6 +74,24 @@ test("what needs no quota is recorded in a silent cell as everywhere", () => {
   assert.deepEqual(uids, ["young", "unready", "forced", "other"]);
 });
 
+test("in a cell that is being retired nothing is recorded: what needs a record is refused, the rest passes", () => {
+  const cells = [cell(counts(2), [single("before")], "a"), cell(counts(50), [], "b")];
+  const young = disruption("young", { as: { readySince: at(9) } });
+  const unready = disruption("unready", { operation: "evict", as: notReady });
+  const others = [disruption("forced", { isForced: true }), disruption("other", { isProtected: false })];
+  const shadow = disruption("shadow", { isShadow: true });
+  const wishes = [disruption("quota"), young, unready, ...others, shadow, disruption("b", { cellID: "b" })];
+  const isRetiring = (cellID: string): boolean => cellID === "a";
+  const { verdicts, status } = reserve(protector(2, cells, 30), wishes, context({ isRetiring }));
+  assert.deepEqual(
+    verdicts.map((verdict) => (verdict.kind === "admitted" ? (verdict.leftOut ?? "recorded") : verdict.kind)),
+    ["cell-silent", "cell-silent", "cell-silent", "retiring-cell", "retiring-cell", "retiring-cell", "recorded"],
+  );
+  const [refused] = verdicts;
+  assert.ok(refused?.kind === "cell-silent" && refused.isRetiring === true && refused.silentForMs === 0);
+  assert.deepEqual(status?.cells[0], cells[0], "its entry stands unchanged");
+});
+
 test("a pod that the silent cell may have counted is not too young by the clock of the webhook alone", () => {
   const cells = [cell(counts(2, { countedAt: "2026-01-01T00:01:00.000000Z" as never }), [], "a")];
   const young = disruption("young", { as: { readySince: at(9) } });

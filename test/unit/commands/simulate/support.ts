@@ -56,7 +56,7 @@ export function protector(name: string, fields: ProtectorFields = {}): Guarding 
 }
 
 export function guardOptions(...protectors: readonly Guarding[]): GuardOptions {
-  return { protectors, silentForMs: () => undefined, now };
+  return { protectors, silentForMs: () => undefined, isRetiring: () => false, now };
 }
 
 export interface PodFields {

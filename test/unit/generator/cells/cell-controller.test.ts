@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ghostWindowMs } from "../../../../src/generator/cells/ghost-cells.ts";
+import { ghostWindowMs } from "../../../../src/generator/cells/leaving-cells.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { BeatingCells, silentAfterMs } from "../beating-cells.ts";
 import { createCore, type Core } from "../core-cluster.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { ghostWindowMs } from "../../../../src/generator/cells/ghost-cells.ts";
+import { ghostWindowMs } from "../../../../src/generator/cells/leaving-cells.ts";
 import { type JsonObject } from "../../../double/index.ts";
 import { type Core, createCore, startLeading } from "../core-cluster.ts";
 

@@ -157,6 +157,7 @@ test("a review of a silent cell is not held", async () => {
   const cells = {
     stateOf: () => ({ kind: "silent", since: 0 }) as never,
     lateForMs: () => undefined,
+    isForgotten: () => false,
     countedByOther() {},
   };
   const made = world([protector({ cells: [cell("c1", 81)] })], { cells });

@@ -12,6 +12,13 @@ export class FakeCells {
   /** By cell: for how long it has not been heard, in milliseconds. */
   readonly late = new Map<string, number>();
 
+  /** Cells that a person has asked to retire. */
+  readonly forgotten = new Set<string>();
+
+  isForgotten(cellID: string): boolean {
+    return this.forgotten.has(cellID);
+  }
+
   lateForMs(cellID: string): number | undefined {
     return this.late.get(cellID);
   }

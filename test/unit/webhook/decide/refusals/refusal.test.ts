@@ -273,6 +273,18 @@ test("the advice names the Lease of the cell", () => {
   assert.match(silenceAdvice("no cell"), /of cell "no cell": .* on its Lease keeps the last counts/);
 });
 
+test("a refusal in a cell that is being retired says so, and how to keep the cell", () => {
+  const { status, message, causes } = refuse({ kind: "cell-silent", silentForMs: 0, isRetiring: true, figures });
+  assert.equal(status, "CellSilent");
+  assert.match(message, /^PodProtector core\/ns\/web is losing this cell and is temporarily unable to admit/);
+  assert.match(message, /: cell "c1" is being retired, so nothing can be recorded there\. Must stay 80, /);
+  assert.match(
+    message,
+    /It is decided within minutes; to keep the cell, take the annotation \S+forget off its Lease cell-/,
+  );
+  assert.match(causes[0]?.message ?? "", /^The cell of the pod is being retired\. /);
+});
+
 const admission = { kind: "admitted", need: "record", isRecorded: false, isRepeated: false } as const;
 
 function failureOf(result: ReservationResult): string | undefined {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GhostCells, ghostsOf, ghostWindowMs } from "../../../../src/generator/cells/ghost-cells.ts";
+import { ghostsOf, ghostWindowMs, LeavingCells } from "../../../../src/generator/cells/leaving-cells.ts";
 import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
 import { type MonotonicMs } from "../../../../src/util/clock.ts";
 import { type JsonObject } from "../../../double/index.ts";
 
+const nobody = (): boolean => false;
 const at = (ms: number): MonotonicMs => ms as MonotonicMs;
 const bucket = (podUID: string, second = 0): JsonObject => ({
   startTime: `2026-01-01T00:00:0${second}.000000Z`,
@@ -30,14 +31,14 @@ function protector(cells: readonly JsonObject[], uid = "1"): StoredProtector {
 }
 const names = (cells: readonly { readonly cellID: string }[]): string[] => cells.map(({ cellID }) => cellID);
 /** The cells that may go at that moment, of what a live read shows. */
-function gone(ghosts: GhostCells, live: StoredProtector, ms: number): string[] {
-  return names(live.protector.status!.cells.filter((cell) => ghosts.mayGo(live, cell, at(ms))));
+function gone(ghosts: LeavingCells, live: StoredProtector, ms: number): string[] {
+  return names(live.protector.status!.cells.filter((cell) => ghosts.hasStood(live, cell, at(ms))));
 }
 
 test("a ghost has admissions and no counts: cells with counts and cells without admissions are none", () => {
   const stored = protector([ghost("a", bucket("u1")), counted("b", bucket("u2")), ghost("c"), counted("d")]);
   assert.deepEqual(names(ghostsOf(stored)), ["a"]);
-  const ghosts = new GhostCells();
+  const ghosts = new LeavingCells(nobody);
   assert.deepEqual(names(ghosts.watched(stored, at(0)).present), ["a"]);
   assert.equal(
     ghosts.count(() => false),
@@ -51,7 +52,7 @@ test("a ghost has admissions and no counts: cells with counts and cells without 
 });
 
 test("a ghost may go when it has stood unchanged for a whole window, and not a moment earlier", () => {
-  const ghosts = new GhostCells();
+  const ghosts = new LeavingCells(nobody);
   const stored = protector([ghost("a", bucket("u1"))]);
   ghosts.watched(stored, at(1_000));
   assert.equal(ghosts.waitMs(stored.key, at(1_000)), ghostWindowMs);
@@ -64,7 +65,7 @@ test("a ghost may go when it has stood unchanged for a whole window, and not a m
 
 test("a new admission and a repeated review start the wait again, for that cell alone", () => {
   for (const changed of [[bucket("u1"), bucket("u2")], [bucket("u1", 5)]]) {
-    const ghosts = new GhostCells();
+    const ghosts = new LeavingCells(nobody);
     ghosts.watched(protector([ghost("a", bucket("u1")), ghost("b", bucket("u9"))]), at(0));
     const now = protector([ghost("a", ...changed), ghost("b", bucket("u9"))]);
     assert.deepEqual(ghosts.watched(now, at(60_000)).added, []);
@@ -74,7 +75,7 @@ test("a new admission and a repeated review start the wait again, for that cell 
 });
 
 test("what a live read shows otherwise than the watch has shown stays", () => {
-  const ghosts = new GhostCells();
+  const ghosts = new LeavingCells(nobody);
   ghosts.watched(protector([ghost("a", bucket("u1"))]), at(0));
   const later = 10 * ghostWindowMs;
   assert.deepEqual(gone(ghosts, protector([ghost("a", bucket("u1"), bucket("u2"))]), later), []);
@@ -84,7 +85,7 @@ test("what a live read shows otherwise than the watch has shown stays", () => {
 });
 
 test("a PodProtector that was made anew starts the wait again, and one that is gone is forgotten", () => {
-  const ghosts = new GhostCells();
+  const ghosts = new LeavingCells(nobody);
   const stored = protector([ghost("a", bucket("u1"))]);
   ghosts.watched(stored, at(0));
   const next = protector([ghost("a", bucket("u1"))], "2");
@@ -99,7 +100,7 @@ test("a PodProtector that was made anew starts the wait again, and one that is g
 });
 
 test("a cell that is counted at last is no ghost any more", () => {
-  const ghosts = new GhostCells();
+  const ghosts = new LeavingCells(nobody);
   const stored = protector([ghost("a", bucket("u1"))]);
   ghosts.watched(stored, at(0));
   ghosts.watched(protector([counted("a", bucket("u1"))]), at(1_000));
@@ -108,4 +109,24 @@ test("a cell that is counted at last is no ghost any more", () => {
     0,
   );
   assert.equal(ghosts.waitMs(stored.key, at(1_000)), undefined);
+});
+
+test("the entry of a cell that is being retired may go when it has stood unchanged, counted or not", () => {
+  const retiring = new Set<string>();
+  const leaving = new LeavingCells((cellID) => retiring.has(cellID));
+  const before = protector([counted("a", bucket("u1")), counted("b")]);
+  leaving.watched(before, at(0));
+  assert.deepEqual(gone(leaving, before, 10 * ghostWindowMs), [], "nobody has asked");
+  retiring.add("a");
+  assert.deepEqual(names(leaving.watched(before, at(0)).present), [], "it is no ghost");
+  assert.deepEqual(gone(leaving, before, ghostWindowMs), ["a"]);
+  const admitted = protector([counted("a", bucket("u1"), bucket("u2")), counted("b")]);
+  assert.deepEqual(gone(leaving, admitted, ghostWindowMs), [], "a live read shows more than the watch");
+  leaving.watched(admitted, at(60_000));
+  assert.deepEqual(gone(leaving, admitted, ghostWindowMs), []);
+  assert.deepEqual(gone(leaving, admitted, 60_000 + ghostWindowMs), ["a"]);
+  assert.equal(
+    leaving.count(() => false),
+    0,
+  );
 });
