@@ -3,7 +3,7 @@
  *
  * Ghosts (docs/cells.md#ghost-cells) are cells with admitted deletions and without counts. Nobody counts them, so
  * nobody settles what is recorded there, and it takes quota for ever. (A cell that has a Lease is none: whoever renews
- * it counts soon. The caller knows the Leases.) Old releases of this webhook and webhooks of the Go original made them,
+ * it counts soon. cell-removals.ts asks.) Old releases of this webhook and webhooks of the Go original made them,
  * for each review with a mistyped cell in its URL.
  *
  * Either may go when its entry has stood unchanged for a settle window. Whoever admits or counts in the cell changes
