@@ -29,10 +29,10 @@ demo: $(SETUP) ## Show a disaster in three clusters with and without Podseidon (
 playground: $(SETUP) ## A guarded fleet for your own kubectl, without a cluster, until Ctrl-C
 	$(call run,scripts/playground/main.ts)
 
-test: $(SETUP) ## Find mistakes (100 seconds on two cores); TESTS="test/unit/webhook/**/*.test.ts" runs only some
+test: $(SETUP) ## Find mistakes (110 seconds on two cores); TESTS="test/unit/webhook/**/*.test.ts" runs only some
 	$(call test,$(or $(TESTS),test)) $(ARGS)
 
-proofs: $(SETUP) ## Run what proves or explores (10 minutes on two cores); TESTS="test/sim/*.proof.ts" runs only some
+proofs: $(SETUP) ## Run what proves or explores (4 minutes on two cores); TESTS="test/sim/*.proof.ts" runs only some
 	$(call test,$(or $(TESTS),proofs)) $(ARGS)
 
 check: $(SETUP) ## Types, lint, format, import direction, dead code, repository rules; GATES="types …" runs only some
