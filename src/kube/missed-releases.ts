@@ -13,7 +13,8 @@ const currentMs = 90_000;
 /** An idle process reads the list so often, so that it knows how far it was when contact is lost. */
 export const readListEveryMs = 300_000;
 
-type WatchedState = Pick<Informer<Stored>, "lastError" | "isCatchingUp" | "stalenessMs">;
+/** Of the PodProtectors: what tells whether their watch is current. */
+export type WatchedState = Pick<Informer<Stored>, "lastError" | "isCatchingUp" | "stalenessMs">;
 
 export class MissedReleases {
   readonly #protectors: WatchedState;

@@ -190,9 +190,9 @@ export const webhookFlags = {
     "orphaned-pod-grace": flag(
       durationMs({ min: "zero" }),
       3_600_000,
-      "Pods whose Node object is gone: for how long after the first refusal for that node pod garbage collection " +
-        "is refused where too few pods would be left. Then they are let go, because the node may be dead. 0 never " +
-        "refuses it.",
+      "Pods whose Node object is gone: for how long pod garbage collection is refused where too few pods would be " +
+        "left, counted while it goes on asking about that node. Then they are let go, because the node may be dead. " +
+        "0 never refuses it.",
     ),
     "webhook-requires-pod-name": flag(
       choice("WHEN", ["always", "by-cell", "never"]),

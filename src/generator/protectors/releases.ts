@@ -21,9 +21,7 @@ import {
   type ReleaseNumbers,
 } from "../../kube/generator-state.ts";
 import { asKubeError, isKubeError, type KubeClient, KubeError, resourcePath } from "../../kube/kube-client.ts";
-import { type Informer } from "../../kube/informer.ts";
-import { MissedReleases, readListEveryMs } from "../../kube/missed-releases.ts";
-import { type StoredProtector } from "../../kube/resources.ts";
+import { MissedReleases, readListEveryMs, type WatchedState } from "../../kube/missed-releases.ts";
 import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { linkedAbort } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
@@ -72,7 +70,7 @@ export interface ReleaseListOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of the core; whether it is current. */
-  readonly protectors: Pick<Informer<StoredProtector>, "lastError" | "isCatchingUp" | "stalenessMs">;
+  readonly protectors: WatchedState;
   /** Reads and writes of the list that failed, by `error`. */
   readonly failures: Counter;
   /** These may go on. */

@@ -266,7 +266,7 @@ export const rules: readonly Mutation[] = [
   },
   {
     name: "orphans-are-kept",
-    why: "the guard lets go of a lost node's pods --orphaned-pod-grace after its first refusal",
+    why: "the guard lets go of a lost node's pods when it was asked about them for --orphaned-pod-grace",
     file: "webhook/decide/decision-order.ts",
     find: `if (leftMs > 0) {`,
     replace: `if (leftMs >= 0) {`,
