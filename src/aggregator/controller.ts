@@ -16,7 +16,7 @@ import { type InformerEvent } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
-import { type MonotonicMs } from "../util/clock.ts";
+import { later, type MonotonicMs } from "../util/clock.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { SelfCheck } from "./audits/self-check.ts";
 import { type Backlog, type Counted } from "./counting/backlog.ts";
@@ -44,6 +44,8 @@ export class Aggregator {
   readonly #fences: FenceRegistry;
   readonly #fencer: Fencer;
   readonly #cell: CellWatch;
+  /** When the PodProtectors were listed first. */
+  #firstListAtMs: MonotonicMs | undefined;
   /** Of the matches. To be run while leading. */
   readonly selfCheck: SelfCheck;
 
@@ -111,9 +113,7 @@ export class Aggregator {
     });
     deps.protectors.subscribe({
       onEvent: (event) => this.#protectorEvent(event),
-      onListed: (first, changed) => {
-        if (!first) this.#relisted(changed);
-      },
+      onListed: (first, changed) => this.#listed(first, changed),
     });
   }
 
@@ -128,6 +128,12 @@ export class Aggregator {
   /** The watch of the cell's pods, for heartbeats. */
   get podWatch(): ProvableWatch {
     return this.#cell.barriers;
+  }
+
+  /** For how long this process, which has just started, makes no first counts yet, in milliseconds; 0 = it does. */
+  startWaitMs(): number {
+    if (this.#firstListAtMs === undefined || this.#config.hasBeenUp === true) return 0;
+    return Math.max(0, later(this.#firstListAtMs, this.#config.settleWindowMs) - this.#deps.clock.monotonicMs());
   }
 
   /** For heartbeats. Kept while leading. */
@@ -278,7 +284,14 @@ export class Aggregator {
     return tracked.selectorText;
   }
 
-  /** The watch of PodProtectors was listed again. `changed` as for InformerHandler. */
+  /** The PodProtectors were listed. `changed` as for InformerHandler. */
+  #listed(first: boolean, changed: ReadonlySet<ObjectKey> | undefined): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (changed === undefined && !(first && this.#config.hasBeenUp === true)) this.#memories.listed(nowMs);
+    if (first) this.#firstListAtMs = nowMs;
+    else this.#relisted(changed);
+  }
+
   #relisted(changed: ReadonlySet<ObjectKey> | undefined): void {
     const { clock, protectors } = this.#deps;
     const nowMs = clock.monotonicMs();

@@ -73,7 +73,13 @@ export class CoreCounting {
     this.#parts = parts;
     this.#protectors = createProtectorInformer(runtime, core, logger);
     this.#aggregator = new Aggregator(
-      { ...config.aggregator, ...runtime.limits?.fences, history: config.history, syncTime },
+      {
+        ...config.aggregator,
+        ...runtime.limits?.fences,
+        history: config.history,
+        syncTime,
+        hasBeenUp: runtime.hasBeenUp,
+      },
       {
         core: core.client,
         worker,
@@ -98,7 +104,11 @@ export class CoreCounting {
     health.register(`${component}/ppr-informer-synced`, areListed);
     // Upstream's webhook and aggregator have one informer, and one check, of this name between them.
     const indexed = `podprotector-indexed-informer-${config.cores.size === 1 ? "" : core.name}`;
-    if (!config.roles.has("webhook")) health.register(`${indexed}/informers-synced`, areListed);
+    if (!config.roles.has("webhook")) {
+      health.register(`${indexed}/informers-synced`, areListed);
+      // A rolling update keeps the former replica until this one can count everything. A webhook waits for nothing.
+      health.register(`${component}/first-counts`, () => problemOfStart(this.#aggregator.startWaitMs()));
+    }
     health.register(`${component}/cell-claim`, () => tenure.problem());
   }
 
@@ -230,4 +240,8 @@ function createHeartbeat(
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+function problemOfStart(waitMs: number): string | undefined {
+  return waitMs === 0 ? undefined : `has just started, and makes first counts in ${Math.ceil(waitMs / 1000)} s`;
 }

@@ -48,12 +48,6 @@ export interface Tombstone {
   readonly stateNamespace: string;
 }
 
-/**
- * How long the counts of a PodProtector that was made again are not in force. What was admitted on the former object
- * can commit until then, and the new one has no record of it. It is the default of --aggregator-settle-window.
- */
-export const remadeSettleMs = 75_000;
-
 /** Of an object as it came, valid or not. Never throws. */
 export function marksOf(raw: unknown): Marks {
   const { metadata, spec, status } = fieldsOf(raw);

@@ -13,9 +13,9 @@ export const mutationsOfCounts: readonly Mutation[] = [
   {
     name: "first-counts-of-a-former-edit",
     why: "the wait for first counts begins anew where the spec was another one meanwhile",
-    file: "accounting/count/protector-memory.ts",
-    find: `else if (this.#wasUncounted || this.#firstCounts?.spec !== spec)`,
-    replace: `else if (this.#wasUncounted)`,
+    file: "accounting/count/first-counts.ts",
+    find: `laterOf(laterOf(sinceMs, this.#run.sinceMs), `,
+    replace: `laterOf(sinceMs, `,
     scenario: "09f-edited-and-edited-back",
   },
   {
@@ -159,7 +159,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "relist-of-protectors-ignored",
     why: "after a gap in the watch of PodProtectors, waits of packed pods start again",
     file: "aggregator/controller.ts",
-    find: `if (!first) this.#relisted(changed);`,
+    find: `else this.#relisted(changed);`,
     replace: ``,
     scenario: "28-unseen-repeat",
   },

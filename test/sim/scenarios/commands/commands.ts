@@ -34,7 +34,7 @@
  *                                        or, 0, is deleted by a person
  *   strip NAME                           a person takes its finalizers off
  *   crd delete|install                   of PodProtectors, in the core
- *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
+ *   go-write [admits=1] [generation]     a Go webhook's status write, which strips all extensions, or only generations
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
  *   misdate 2h                           the counts of the first cell seem to be recounted so far in the future
  *   forge UID version=N [cell=C] [digits=N]
