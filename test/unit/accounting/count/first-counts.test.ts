@@ -8,7 +8,7 @@ import { counts } from "../samples.ts";
 const windowMs = 75_000;
 const by = (countedGeneration: number) => counts(3, { countedGeneration });
 
-/** The watch shows these generations in a row, one a second; "!" after one: it has another selector than the one before. */
+/** The watch shows these generations, one a second; "!" after one: it has another selector than the one before. */
 function seen(...generations: readonly string[]): FirstCounts {
   const [first = "1", ...others] = generations;
   const wait = new FirstCounts(Number.parseInt(first, 10), at(0));
