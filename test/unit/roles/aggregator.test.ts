@@ -46,7 +46,7 @@ test("takes the Lease in the worker, counts its cell's pods into the core, and g
   await rig.after(1500, { available: 2 }, "the Lease was free");
 });
 
-test("a process that has just started makes no first counts for a settle window, and is not ready; a standby is", async (t) => {
+test("a process that has just started makes no first counts for a settle window, and is not ready", async (t) => {
   const rig = await rigFor(t);
   await rig.protect("web");
   await rig.pod("a");
