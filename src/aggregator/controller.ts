@@ -71,7 +71,6 @@ export class Aggregator {
       config,
       memories: this.#memories,
       countsNone: (key) => this.#matchTable.countsNone(key),
-      isWatching: () => deps.pods.lastError() === undefined,
       count: (key, signal) => this.#count(key, signal),
     });
     const { pace } = this.#queue;
@@ -190,7 +189,8 @@ export class Aggregator {
       // The watch may have delivered an invalid selector meanwhile.
       if (!memory.isCountable) return [{ kind: "done" }, "uncountable"];
     }
-    const snapshot = this.#cell.snapshot();
+    // While the watch is away the snapshot may be of a former history of the worker: a pod that it saw go may be back.
+    const snapshot = this.#deps.pods.lastError() === undefined ? this.#cell.snapshot() : undefined;
     if (snapshot === undefined) {
       this.#waitForEvent(key, versionBefore);
       return [{ kind: "done" }, "open"];

@@ -149,10 +149,10 @@ export const mutationsOfCounts: readonly Mutation[] = [
   },
   {
     name: "counts-without-a-watch",
-    why: "nothing is counted at once while the watch of pods is away",
-    file: "aggregator/counting/counting-pace.ts",
-    find: `if (!this.#options.isWatching()) return false;`,
-    replace: ``,
+    why: "nothing is counted while the watch of pods is away",
+    file: "aggregator/controller.ts",
+    find: `this.#deps.pods.lastError() === undefined ? this.#cell.snapshot() : undefined;`,
+    replace: `this.#cell.snapshot();`,
     scenario: "71i-worker-restored",
   },
   {
