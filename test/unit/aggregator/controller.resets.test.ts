@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../src/kube/kube-client.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
+import { version } from "../accounting/samples.ts";
 import { type Rig, rigFor, type Running } from "./rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
@@ -270,12 +271,12 @@ test("while the watch of pods is away nothing is counted: the snapshot may be of
   const rig = await rigFor(t);
   const { core, worker } = await counted(rig);
   await rig.clock.advance(60_000);
-  worker.onRequest = (_, what) => (/\/pods$/.test(what) ? new KubeError("serverError", "away") : undefined);
+  worker.onRequest = (_, what) => (what.endsWith("/pods") ? new KubeError("serverError", "away") : undefined);
   worker.dropWatches();
   await rig.clock.advance(1_000);
   core.log = [];
   await rig.select("web", { matchLabels: { app: "api" } });
-  await rig.addBucket("web", { podUID: "uid-nobody", podResourceVersion: "1" });
+  await rig.addBucket("web", { podUID: "uid-nobody", podResourceVersion: version(1) });
   await rig.clock.advance(90_000);
   assert.equal(core.count(statusWrite), 0);
   worker.onRequest = () => undefined;
