@@ -5,7 +5,7 @@
  * |---|---|
  * | that a restore of the core has lost (lost-counts.ts) | newer ones, or a recount |
  * | of a generation at or below the last one that had another counting selector | ones of a later generation |
- * | without a generation, and there already when an edit of the counting selector was seen | 75 s after that |
+ * | without a generation, after an edit of the counting selector | 75 s after that was seen |
  * | without a generation, of an object that was made again under its name | 75 s after that was seen |
  *
  * What a Go aggregator drops from the history too soon is subtracted for a while (legacy-hold.ts). Counts without a
@@ -26,18 +26,13 @@ import { LostCounts } from "./lost-counts.ts";
  */
 export const undatedSettleMs = 75_000;
 
-interface UndatedRow {
-  readonly sinceMs: MonotonicMs;
-  /** Undefined = all, of an object that was made again. */
-  readonly cells: ReadonlySet<string> | undefined;
-}
-
 export class Doubts {
   readonly #clock: Clock;
   readonly #lost: LostCounts;
   /** The last generation that is known to have had another counting selector than the present one. */
   #otherGeneration = Number.NEGATIVE_INFINITY;
-  #undated: UndatedRow | undefined;
+  /** Why counts without a generation were put in doubt last. */
+  #undated: { readonly why: "other-spec" | "remade"; readonly sinceMs: MonotonicMs } | undefined;
 
   constructor(marks: RecountMarks, clock: Clock) {
     this.#lost = new LostCounts(marks);
@@ -48,12 +43,11 @@ export class Doubts {
   readonly of = ({ cellID, aggregation }: CellStatus): Doubt | undefined => {
     if (aggregation === undefined) return undefined;
     if (this.#lost.has(cellID, aggregation)) return "lost";
-    if (aggregation.countedGeneration !== undefined)
-      return aggregation.countedGeneration <= this.#otherGeneration ? "other-spec" : undefined;
-    const row = this.#undatedRow;
-    if (row === undefined) return undefined;
-    if (row.cells === undefined) return "remade";
-    return row.cells.has(cellID) ? "other-spec" : undefined;
+    const { countedGeneration, countedSpec } = aggregation;
+    if (countedGeneration !== undefined) return countedGeneration <= this.#otherGeneration ? "other-spec" : undefined;
+    const why = this.#whyUndated();
+    // Those of a Go aggregator do not say what they answer.
+    return why === "other-spec" && countedSpec === undefined ? undefined : why;
   };
 
   /** `view` has replaced `before` as the newest state of the same object. */
@@ -61,9 +55,8 @@ export class Doubts {
     this.#lost.replaced(before, view);
     if (isEdited(before, view)) {
       this.#otherGeneration = generationOf(before);
-      const cells = cellsCountedBefore(view);
-      // What was made again a moment ago is in doubt as a whole.
-      if (cells.size > 0 && !this.#isRemade) this.#undated = { sinceMs: this.#clock.monotonicMs(), cells };
+      // What was made again a moment ago is in doubt for that.
+      if (this.#whyUndated() !== "remade") this.#undated = { why: "other-spec", sinceMs: this.#clock.monotonicMs() };
     }
     // Generations of a restored core begin anew.
     this.#otherGeneration = Math.min(this.#otherGeneration, generationOf(view) - 1);
@@ -82,17 +75,13 @@ export class Doubts {
   renewed(isRemade: boolean): void {
     this.#lost.clear();
     this.#otherGeneration = Number.NEGATIVE_INFINITY;
-    this.#undated = isRemade ? { sinceMs: this.#clock.monotonicMs(), cells: undefined } : undefined;
+    this.#undated = isRemade ? { why: "remade", sinceMs: this.#clock.monotonicMs() } : undefined;
   }
 
-  get #undatedRow(): UndatedRow | undefined {
-    const row = this.#undated;
-    return row === undefined || this.#clock.monotonicMs() - row.sinceMs >= undatedSettleMs ? undefined : row;
-  }
-
-  get #isRemade(): boolean {
-    const row = this.#undatedRow;
-    return row !== undefined && row.cells === undefined;
+  #whyUndated(): Doubt | undefined {
+    const undated = this.#undated;
+    if (undated === undefined || this.#clock.monotonicMs() - undated.sinceMs >= undatedSettleMs) return undefined;
+    return undated.why;
   }
 }
 
@@ -100,16 +89,6 @@ export class Doubts {
 function isEdited(before: ProtectorView, view: ProtectorView): boolean {
   if (before.spec === view.spec) return false;
   return !isDeepStrictEqual(countingSelector(before.protector.spec), countingSelector(view.protector.spec));
-}
-
-/** The cells of a state whose selector is new, but whose counts answer it already. A Go aggregator's do not say. */
-function cellsCountedBefore(view: ProtectorView): ReadonlySet<string> {
-  const cells = new Set<string>();
-  for (const { cellID, aggregation } of view.protector.status?.cells ?? []) {
-    if (aggregation?.countedSpec === undefined || aggregation.countedGeneration !== undefined) continue;
-    if (view.spec.countedSpec.isAnsweredBy(aggregation)) cells.add(cellID);
-  }
-  return cells;
 }
 
 function generationOf({ protector }: ProtectorView): number {

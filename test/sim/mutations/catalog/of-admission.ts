@@ -45,8 +45,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "counts-of-before-an-edit-back",
     why: "counts from before an edit of the selector that was undone are not there yet",
     file: "webhook/protector/doubts/doubts.ts",
-    find: `aggregation.countedGeneration <= this.#otherGeneration`,
-    replace: `aggregation.countedGeneration < 0`,
+    find: `return countedGeneration <= this.#otherGeneration ?`,
+    replace: `return countedGeneration < 0 ?`,
     scenario: "09g-edited-back-before-counted",
   },
   {
@@ -61,8 +61,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "undated-counts-of-before-an-edit-back",
     why: "counts without a generation, from before an edit that was undone, are not there for a settle window",
     file: "webhook/protector/doubts/doubts.ts",
-    find: `return row.cells.has(cellID) ? "other-spec" : undefined;`,
-    replace: `return undefined;`,
+    find: `return why === "other-spec" && countedSpec === undefined ?`,
+    replace: `return why === "other-spec" ?`,
     scenario: "09j-edited-back-beside-the-release-before",
   },
   {

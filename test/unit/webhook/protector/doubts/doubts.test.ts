@@ -108,17 +108,6 @@ describe("counts without a generation", () => {
     assert.equal(verdict(), "admitted");
   });
 
-  test("that were made for the edit, they are in force at once", () => {
-    const { verdict } = protectorIn(
-      state(5, web, byWeb),
-      state(6, all, byWeb),
-      state(6, all, countedAs(all)),
-      state(7, web, countedAs(all)),
-      state(7, web, byWeb),
-    );
-    assert.equal(verdict(), "admitted");
-  });
-
   test("of a Go aggregator, they do not say what they are for, and stay in force", () => {
     const { verdict } = protectorIn(state(5, web, {}), state(6, all, {}), state(7, web, {}));
     assert.equal(verdict(), "admitted");
