@@ -22,7 +22,6 @@ async function dropOurs(rig: Rig): Promise<void> {
   await rig.coreEngine.update(rig.protectorType, "default", "web", body, { subresource: "status" });
 }
 
-/** That of an earlier release. */
 /** The CRD with `find` replaced by a field that nobody writes. */
 function crdWithout(find: RegExp): unknown {
   const crd = onlyOne(
