@@ -190,8 +190,7 @@ function createHeartbeat(
   const { heartbeatClient: client, worker, identity, alarms, logger } = parts;
   const { name: core, namespace } = parts.core;
   const { leaseNamespace, silentAfterMs } = config.cells;
-  const { cellID, elector } = config.aggregator;
-  const { gate } = alarms;
+  const { cellID, elector, settleWindowMs } = config.aggregator;
   const times = silenceTimes(silentAfterMs);
   const metrics = createHeartbeatMetrics(coreMetrics(runtime, core));
   const protectorWatch = new ProtectorWatch({
@@ -230,7 +229,8 @@ function createHeartbeat(
     pods: aggregator.podWatch,
     protectors: protectorWatch.barriers,
     backlog: aggregator.backlog,
-    gate,
+    gate: alarms.gate,
+    settleWindowMs,
     rng,
   });
   runtime.metrics.onScrape(() => metrics.setAge(core, heartbeat.ageMs()));
