@@ -129,10 +129,12 @@ export class Aggregator {
     return this.#cell.barriers;
   }
 
-  /** For how long this process, which has just started, makes no first counts yet, in milliseconds; 0 = it does. */
-  startWaitMs(): number {
-    if (this.#firstListAtMs === undefined || this.#config.hasBeenUp === true) return 0;
-    return Math.max(0, later(this.#firstListAtMs, this.#config.settleWindowMs) - this.#deps.clock.monotonicMs());
+  /** For readiness: that this process has just started, and makes no first counts yet; undefined = it does. */
+  startProblem(): string | undefined {
+    const { hasBeenUp, settleWindowMs } = this.#config;
+    if (hasBeenUp === true || this.#firstListAtMs === undefined) return undefined;
+    if (this.#deps.clock.monotonicMs() >= later(this.#firstListAtMs, settleWindowMs)) return undefined;
+    return `it has just started, and makes first counts after ${settleWindowMs / 1000} s`;
   }
 
   /** For heartbeats. Kept while leading. */

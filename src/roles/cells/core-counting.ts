@@ -107,7 +107,7 @@ export class CoreCounting {
     if (!config.roles.has("webhook")) {
       health.register(`${indexed}/informers-synced`, areListed);
       // A rolling update keeps the former replica until this one can count everything. A webhook waits for nothing.
-      health.register(`${component}/first-counts`, () => problemOfStart(this.#aggregator.startWaitMs()));
+      health.register(`${component}/first-counts`, () => this.#aggregator.startProblem());
     }
     health.register(`${component}/cell-claim`, () => tenure.problem());
   }
@@ -240,8 +240,4 @@ function createHeartbeat(
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-}
-
-function problemOfStart(waitMs: number): string | undefined {
-  return waitMs === 0 ? undefined : `has just started, and makes first counts in ${Math.ceil(waitMs / 1000)} s`;
 }
