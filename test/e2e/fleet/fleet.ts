@@ -342,9 +342,6 @@ function aggregatorArgs(worker: Worker, options: FleetOptions, namespace: string
   return [
     `--worker-kube-config=${options.kubeconfig?.(cluster, "aggregator") ?? cluster.kubeconfigPath(user, url)}`,
     `--aggregator-cell-id=${cell}`,
-    // First counts wait for that, and no request in a case takes so long.
-    "--aggregator-settle-window=2s",
-    "--aggregator-settlement-fence-delay=2s",
     `--aggregator-leader-elector-namespace=${namespace}`,
     `--aggregator-leader-elector-name=${aggregatorLease}`,
     `--update-trigger-dummy-pod-namespace=${dummyNamespaceOf(options, namespace)}`,

@@ -70,8 +70,7 @@ async function fenced(context: CaseContext): Promise<Figures> {
   const options = { workers: ["worker-1"], webhookReplicas: 1, generator: false, podsPerCell: 8, floor };
   // By default a webhook that starts again may need longer than the fence delay to know which cells are silent.
   const commonArgs = silenceArgs(soonSilentMs);
-  const aggregatorArgs = ["--aggregator-settlement-fence-delay=10s", "--aggregator-settle-window=10s"];
-  const { fleet, available } = await startProtectedPods(context, { ...options, commonArgs, aggregatorArgs });
+  const { fleet, available } = await startProtectedPods(context, { ...options, commonArgs });
   const { balancer } = fleet;
   const webhook = present(fleet.webhooks[0]);
   const aggregator = present(fleet.aggregators[0]);
