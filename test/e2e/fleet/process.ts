@@ -142,10 +142,14 @@ export class PodseidonProcess {
     return startPodseidon({ ...this.#options, ...(as && { program: as }), ports: this.ports });
   }
 
-  /** One more process with the same arguments, beside this one, on ports of its own. */
-  startAnother(name: string, readyLimitMs = defaultReadyLimitMs): Promise<PodseidonProcess> {
+  /** One more process beside this one, with the same arguments, then those of `more`, on ports of its own. */
+  startAnother(
+    name: string,
+    readyLimitMs = defaultReadyLimitMs,
+    more: readonly string[] = [],
+  ): Promise<PodseidonProcess> {
     const { ports: _, ...options } = this.#options;
-    return startPodseidon({ ...options, name, readyLimitMs });
+    return startPodseidon({ ...options, name, args: [...options.args, ...more], readyLimitMs });
   }
 }
 
