@@ -17,7 +17,6 @@ import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Rng } from "../../util/rng.ts";
 import { type CellMetrics } from "../metrics/cell-metrics.ts";
-import { type CellRetirement } from "./cell-retirement.ts";
 import { ghostsOf, ghostWindowMs, isGhost, LeavingCells } from "./leaving-cells.ts";
 import { type GeneratorSizes } from "../metrics/metrics.ts";
 import { type Later, PacedQueue, type Work } from "../paced-queue.ts";
@@ -30,7 +29,7 @@ export interface CellRemovalsDependencies {
   readonly protectors: Informer<StoredProtector>;
   /** Cells that have a Lease; undefined = not known for now. */
   readonly leased: () => ReadonlySet<string> | undefined;
-  readonly retirement: Pick<CellRetirement, "isRetiring" | "isHurried">;
+  readonly isRetiring: (cellID: string) => boolean;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly rng: Rng;
@@ -57,8 +56,8 @@ export class CellRemovals {
 
   constructor(queue: Config["generator"]["queue"], deps: CellRemovalsDependencies) {
     this.#deps = deps;
-    const { clock, rng, logger, metrics, retirement } = deps;
-    this.#leaving = new LeavingCells((cellID) => retirement.isRetiring(cellID));
+    const { clock, rng, logger, metrics, isRetiring } = deps;
+    this.#leaving = new LeavingCells(isRetiring);
     this.#logBucket = createTokenBucket(logRate, clock);
     this.#removals = new PacedQueue({
       config: queue,
@@ -107,16 +106,9 @@ export class CellRemovals {
     this.#leaving.forget(key);
   }
 
-  /** It has a cell that is being retired. Returns whether that may leave it: a settle window after the first call. */
-  retiring(stored: StoredProtector): boolean {
-    const nowMs = this.#deps.clock.monotonicMs();
-    this.#leaving.watched(stored, nowMs);
-    return (stored.protector.status?.cells ?? []).some((cell) => this.#reasonToGo(stored, cell, nowMs) === "retired");
-  }
-
-  /** As LeavingCells.changed. */
-  changed(cellID: string): string {
-    return this.#leaving.changed(cellID);
+  /** It has a cell that is being retired, which may leave it a settle window after the first call. */
+  retiring(stored: StoredProtector): void {
+    this.#leaving.watched(stored, this.#deps.clock.monotonicMs());
   }
 
   /** The cell is to leave it soon. Does nothing while this process does not lead. */
@@ -143,11 +135,9 @@ export class CellRemovals {
   }
 
   #reasonToGo(stored: StoredProtector, cell: CellStatus, nowMs: MonotonicMs): "ghost" | "retired" | undefined {
-    const { leased, retirement } = this.#deps;
-    if (retirement.isHurried(cell.cellID)) return "retired";
     if (!this.#leaving.hasStood(stored, cell, nowMs)) return undefined;
-    if (retirement.isRetiring(cell.cellID)) return "retired";
-    return isGhost(cell) && leased()?.has(cell.cellID) === false ? "ghost" : undefined;
+    if (this.#deps.isRetiring(cell.cellID)) return "retired";
+    return isGhost(cell) && this.#deps.leased()?.has(cell.cellID) === false ? "ghost" : undefined;
   }
 
   async #remove(stored: StoredProtector, signal: AbortSignal): Promise<void> {

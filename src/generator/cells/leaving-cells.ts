@@ -16,22 +16,13 @@ import { type ObjectKey } from "../../api/object-key.ts";
 import { type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { later, type MonotonicMs } from "../../util/clock.ts";
-import { printable } from "../../util/printable.ts";
 
 /** The default of --aggregator-settle-window: no request to delete a pod lasts that long. */
 export const ghostWindowMs = 75_000;
 
-/** Named to people. */
-const changedMax = 5;
-const podsMax = 3;
-/** UIDs have 36 characters; whoever writes a status may write any text. */
-const uidLengthMax = 40;
-
 interface Seen {
   readonly entry: CellStatus;
   readonly sinceMs: MonotonicMs;
-  /** What has changed last; undefined = nothing has yet. */
-  readonly change: string | undefined;
 }
 
 /** Of all PodProtectors that are watched. Holds what their statuses hold, and so is as limited as these are. */
@@ -53,8 +44,7 @@ export class LeavingCells {
     else {
       const cells = leaving.map((entry): readonly [string, Seen] => {
         const seen = before?.get(entry.cellID);
-        if (seen !== undefined && isSame(seen.entry, entry)) return [entry.cellID, seen];
-        return [entry.cellID, { entry, sinceMs: nowMs, change: seen && changeOf(seen.entry, entry) }];
+        return [entry.cellID, seen !== undefined && isSame(seen.entry, entry) ? seen : { entry, sinceMs: nowMs }];
       });
       this.#leaving.set(key, { uid, cells: new Map(cells) });
     }
@@ -81,16 +71,6 @@ export class LeavingCells {
     return seen !== undefined && isSame(seen.entry, entry) && later(seen.sinceMs, ghostWindowMs) <= nowMs;
   }
 
-  /** PodProtectors in which the entry of a leaving cell has changed, and how, for people; "" when none has. */
-  changed(cellID: string): string {
-    const all = [...this.#leaving].flatMap(([key, { cells }]) => {
-      const change = cells.get(cellID)?.change;
-      return change === undefined ? [] : [`${key} (${change})`];
-    });
-    const more = all.length > changedMax ? ` and ${all.length - changedMax} more` : "";
-    return `${all.slice(0, changedMax).join(", ")}${more}`;
-  }
-
   /** Ghosts of all PodProtectors together, without those of cells that have a Lease. */
   count(isLeased: (cellID: string) => boolean): number {
     const all = [...this.#leaving.values()].flatMap(({ cells }) => [...cells.values()]);
@@ -100,14 +80,6 @@ export class LeavingCells {
 
 function isSame(before: CellStatus, now: CellStatus): boolean {
   return before === now || isDeepStrictEqual(before, now);
-}
-
-function changeOf(before: CellStatus, now: CellStatus): string {
-  const known = new Set(before.admissionHistory?.buckets.map((bucket) => JSON.stringify(bucket)));
-  const added = (now.admissionHistory?.buckets ?? []).filter((bucket) => !known.has(JSON.stringify(bucket)));
-  const uids = added.map(({ podUID }) => printable(podUID ?? "unknown").slice(0, uidLengthMax));
-  const more = uids.length > podsMax ? ` and ${uids.length - podsMax} more` : "";
-  return uids.length === 0 ? "counted" : `deletions of pods with UID ${uids.slice(0, podsMax).join(", ")}${more}`;
 }
 
 /** Ghosts of a PodProtector as it is now, in the order of its status. */
