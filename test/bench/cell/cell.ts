@@ -114,7 +114,7 @@ async function measureProcess(pods: (typeof sizes)[number], say: Say): Promise<R
       {
         what: `from its start until the first counts of ${size} are written`,
         figure: `${seconds(firstMs)}, all ${pods / podsOfWorkload} counts ${seconds(allMs)}`,
-        comparedWith: `the settle window, ${settleWindowSeconds} s, and the default rate of the client, ${rate.toFixed(1)} s`,
+        comparedWith: `the settle window, ${settleWindowSeconds} s, and the rate of the client, ${rate.toFixed(1)} s`,
         ratio: (settleWindowSeconds + rate) / (allMs / 1000),
       },
       {
