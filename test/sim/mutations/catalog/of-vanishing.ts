@@ -54,10 +54,18 @@ export const mutationsOfVanishing: readonly Mutation[] = [
   {
     name: "made-again-and-judged-at-once",
     why: "a webhook takes no counts without a generation, of an object that was made again, for a settle window",
-    file: "webhook/protector/protector.ts",
-    find: `this.#state !== undefined && !this.#state.view.isReleased`,
-    replace: `false`,
+    file: "webhook/protector/doubts/doubts.ts",
+    find: `this.#undated = { why: "remade", sinceMs: this.#clock.monotonicMs() };`,
+    replace: `this.#undated = undefined;`,
     scenario: "46f-made-again-and-counted-by-go",
+  },
+  {
+    name: "objects-of-a-backup-are-believed",
+    why: "counts of an object that is older than the one whose name it takes are those of a backup, and not there",
+    file: "webhook/protector/doubts/doubts.ts",
+    find: `if (!isOlder(view.protector.metadata, former.protector.metadata)) return;`,
+    replace: `if (isOlder !== undefined) return;`,
+    scenario: "46h-made-again-and-restored",
   },
   {
     name: "made-again-and-counted-at-once",
