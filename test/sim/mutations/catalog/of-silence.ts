@@ -103,9 +103,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
     why: "a cell leaves a PodProtector only when its entry has stood unchanged for a settle window",
     file: "generator/cells/cell-removals.ts",
     find: `if (!this.#leaving.hasStood(stored, cell, nowMs)) return undefined;`,
-    replace:
-      `const mustStand = !this.#deps.isRetiring(cell.cellID);\n` +
-      `    if (mustStand && !this.#leaving.hasStood(stored, cell, nowMs)) return undefined;`,
+    replace: `if (verdict !== "retiring" && !this.#leaving.hasStood(stored, cell, nowMs)) return undefined;`,
     scenario: "43e-back-while-retired",
   },
   {
@@ -118,9 +116,9 @@ export const mutationsOfSilence: readonly Mutation[] = [
   },
   {
     name: "beating-cells-are-retired",
-    why: "a cell is retired only when nobody has counted it for as long as makes it silent",
+    why: "a request is refused while the cell is heard, and does not lie in wait for an outage",
     file: "generator/cells/cell-retirement.ts",
-    find: `if (request.beat !== beat) this.#active(request, nowMs);`,
+    find: `if (later(askedAtMs, contactMs) < laterOf(beatAt, countedAt)) return "refused";`,
     replace: ``,
     scenario: "43b-retired-cell",
   },

@@ -215,13 +215,6 @@ export const rulesOfVanishing: readonly Mutation[] = [
     replace: `if (isHeld) return leave;`,
   },
   {
-    name: "holes-do-not-count-for-retirement",
-    why: "what happened in a hole between two lists is not known",
-    file: "generator/cells/cell-retirement.ts",
-    find: `if (hasHole) request.activeAt`,
-    replace: `if (false) request.activeAt`,
-  },
-  {
     name: "terminating-sources-are-looked-at",
     why: "a terminating source that nobody holds, and that has no PodProtector, is about to be gone",
     file: "generator/decide.ts",
