@@ -54,6 +54,16 @@ export interface Clock {
    * are shortened to that.
    */
   setTimer(delayMs: number, callback: () => void): Timer;
+  /**
+   * How long an hour is for rules that give people time, in milliseconds; absent = an hour. Worlds of the simulation,
+   * which last minutes, have shorter ones.
+   */
+  readonly hourMs?: number;
+}
+
+/** So many hours of time that is given to people, in milliseconds. */
+export function hoursMs({ hourMs = 3_600_000 }: Pick<Clock, "hourMs">, hours: number): number {
+  return hours * hourMs;
 }
 
 /**

@@ -96,13 +96,15 @@ function isSilent({ silentSince, state }: ObservedCell): boolean {
  * PodProtectors in one round, which is 15 s by default: 10 a second, a read and a write each, are a tenth of what a
  * client may ask of the core by default. 10,000 take 17 minutes, and nobody waits for them.
  */
-const protectorsPerRound = 150;
+const perRoundDefault = 150;
 
 export interface RetireCellsOptions {
   readonly retirement: CellRetirement;
   readonly protectors: Informer<StoredProtector>;
   readonly removals: Pick<CellRemovals, "retiring" | "retire">;
   readonly writes: CellLeaseWrites;
+  /** PodProtectors in one round; undefined = as in production. */
+  readonly perRound?: number | undefined;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -143,14 +145,14 @@ export class RetireCells {
     const left = new Map([...verdicts].flatMap(([cellID, verdict]) => (verdict === "retiring" ? [[cellID, 0]] : [])));
     this.#left = 0;
     if (left.size === 0) return left;
-    const { protectors, removals } = this.#options;
+    const { protectors, removals, perRound = perRoundDefault } = this.#options;
     for (const stored of protectors.values()) {
       const retiring = (stored.protector.status?.cells ?? []).filter(({ cellID }) => left.has(cellID));
       if (retiring.length === 0) continue;
       for (const { cellID } of retiring) left.set(cellID, (left.get(cellID) ?? 0) + 1);
       this.#left += 1;
       removals.retiring(stored);
-      if (this.#left <= protectorsPerRound) removals.retire(stored.key);
+      if (this.#left <= perRound) removals.retire(stored.key);
     }
     return left;
   }

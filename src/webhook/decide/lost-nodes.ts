@@ -10,7 +10,7 @@
  * Whoever reaches the webhook can ask about a node whose object is there, long before it is lost. So the time of a node
  * begins for each address anew, unless client certificates tell who asks.
  */
-import { type Clock, type MonotonicMs } from "../../util/clock.ts";
+import { type Clock, hoursMs, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { printable } from "../../util/printable.ts";
 import { type Refused } from "./decision.ts";
@@ -27,7 +27,7 @@ const nodesMax = 5_000;
  * asked every so many minutes as there are replicas. One that is not asked for five times as long may take the node for
  * registered again. By chance that happens to one of three once in 22 hours: its time is longer then.
  */
-const pauseMs = 5 * 60_000;
+const pauseHours = 5 / 60;
 
 interface LostNode {
   readonly sinceMs: MonotonicMs;
@@ -76,7 +76,8 @@ export class LostNodes {
 
   #known(cellID: string, name: string, peer: string, nowMs: MonotonicMs): LostNode | undefined {
     const node = this.#nodes.get(peer)?.get(idOf(cellID, name));
-    return node !== undefined && nowMs - node.lastMs <= pauseMs * this.#options.replicas ? node : undefined;
+    const { clock, replicas } = this.#options;
+    return node !== undefined && nowMs - node.lastMs <= hoursMs(clock, pauseHours) * replicas ? node : undefined;
   }
 
   #first(cellID: string, name: string, peer: string, nowMs: MonotonicMs): LostNode {

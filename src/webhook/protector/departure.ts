@@ -115,12 +115,17 @@ export type Fate =
  * What an original generator made may be gone for good, as it deletes without a mark, and so may what was released
  * beyond the list. An hour is enough for a person to see what a restore or a lost etcd has done, and to make it again.
  */
-const unknownGraceMs = 3_600_000;
+export const unknownGraceHours = 1;
 
 const remains: Fate = { kind: "tombstone", awaitsDefinition: false };
 
-/** @param ttlMs of tombstones; 0 = for ever */
-export function fateOf(last: Marks, evidence: Evidence, ttlMs: number): Fate {
+export interface Patience {
+  /** Of tombstones; 0 = for ever. */
+  readonly ttlMs: number;
+  readonly unknownGraceMs: number;
+}
+
+export function fateOf(last: Marks, evidence: Evidence, { ttlMs, unknownGraceMs }: Patience): Fate {
   const { goneForMs, isLetGo, isDeletionSeen, mayHaveBeenReleased } = evidence;
   if (last.isReleased) return { kind: "gone", why: "released" };
   if (last.neverHadFloor) return { kind: "gone", why: "without-floor" };

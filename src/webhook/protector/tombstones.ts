@@ -7,11 +7,11 @@
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type GeneratorState, isLetGo, readGeneratorState } from "../../kube/generator-state.ts";
 import { asKubeError, type KubeError } from "../../kube/kube-client.ts";
-import { MissedReleases, readListEveryMs } from "../../kube/missed-releases.ts";
+import { MissedReleases, readListEveryHours } from "../../kube/missed-releases.ts";
 import { type ReadDefinition } from "../../kube/pod-protectors.ts";
-import { type Clock, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
+import { type Clock, hoursMs, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { type Core } from "./core.ts";
-import { type Fate, fateOf, type GoneReason, type Marks, remadeSettleMs, type Tombstone } from "./departure.ts";
+import { type Fate, fateOf, type GoneReason, type Marks, remadeSettleMs, type Tombstone, unknownGraceHours } from "./departure.ts";
 import { type Protector } from "./protector.ts";
 
 /** What cannot be read; the label of a metric. */
@@ -176,11 +176,12 @@ export class Tombstones {
     if (this.#isWanted) return this.#lookAfter(0);
     if (this.#failures > 0) return this.#lookAfter(Math.min(lookIntervalMs, retryMs * 2 ** (this.#failures - 1)));
     const isBusy = this.#entries.size > 0 || this.#options.core.definition.isDue;
-    this.#lookAfter(isBusy ? lookIntervalMs : readListEveryMs);
+    this.#lookAfter(isBusy ? lookIntervalMs : hoursMs(this.#options.clock, readListEveryHours));
   }
 
   #isListOld(): boolean {
-    return later(this.#listReadAtMs, readListEveryMs) <= this.#options.clock.monotonicMs();
+    const { clock } = this.#options;
+    return later(this.#listReadAtMs, hoursMs(clock, readListEveryHours)) <= clock.monotonicMs();
   }
 
   async #readState(): Promise<GeneratorState | undefined> {
@@ -217,7 +218,7 @@ export class Tombstones {
     const goneForMs = clock.monotonicMs() - tombstone.sinceMs;
     const { mayHaveBeenReleased = false } = tombstone;
     const evidence = { isDeletionSeen, goneForMs, isLetGo: letGo, mayHaveBeenReleased, definition, definitionUID };
-    return fateOf(last, evidence, ttlMs);
+    return fateOf(last, evidence, { ttlMs, unknownGraceMs: hoursMs(clock, unknownGraceHours) });
   }
 
   #decide(entry: Entry): void {

@@ -44,6 +44,8 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   () => ({ hasSmallLimits: false }),
   () => ({ forbidsHeartbeats: false }),
   () => ({ servesOnlyItsCells: false }),
+  () => ({ cellsBy: "cluster" }),
+  () => ({ hourMs: 3_600_000 }),
   () => ({ compactThreshold: 100 }),
   ({ chaosMs }) => ({ chaosMs: Math.round(chaosMs / 2) }),
   ({ chaosMs }) => ({ chaosMs: Math.round(chaosMs * 0.8) }),

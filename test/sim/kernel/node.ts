@@ -15,6 +15,8 @@ export interface ClockSettings {
   readonly offsetMs: number;
   /** How fast the monotonic clock runs: 1 = true. */
   readonly rate: number;
+  /** As Clock.hourMs. */
+  readonly hourMs?: number;
 }
 
 export class SimNode {
@@ -30,13 +32,14 @@ export class SimNode {
   /** Work that waits for the end of a pause, oldest first. */
   readonly #deferred: (() => void)[] = [];
 
-  constructor(kernel: Kernel, name: string, { offsetMs, rate }: ClockSettings = { offsetMs: 0, rate: 1 }) {
+  constructor(kernel: Kernel, name: string, { offsetMs, rate, hourMs }: ClockSettings = { offsetMs: 0, rate: 1 }) {
     this.kernel = kernel;
     this.name = name;
     this.bornMs = kernel.nowMs;
     this.#offsetMs = offsetMs;
     this.#rate = rate;
     this.clock = {
+      ...(hourMs === undefined ? {} : { hourMs }),
       monotonicMs: () => (kernel.nowMs * rate) as MonotonicMs,
       epochMicros: () => Math.round((epochMs + kernel.nowMs * rate + this.#offsetMs) * 1000) as EpochMicros,
       setTimer: (delayMs, callback) => this.#setTimer(delayMs, callback),

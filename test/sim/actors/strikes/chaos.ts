@@ -5,6 +5,7 @@ import { type FaultClass } from "../../plan.ts";
 import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { type SimProcess } from "../../processes/process.ts";
 import { type Cell, type World } from "../../world.ts";
+import { Absences } from "./absences.ts";
 import { Bystanders } from "../bystanders.ts";
 import { type CoreCast } from "../core-cast.ts";
 import { type Deleters } from "../deleters.ts";
@@ -12,6 +13,7 @@ import { quietly } from "../quietly.ts";
 import { OddDeployments } from "../deployments.ts";
 import { OddReviews } from "../people/odd-reviews.ts";
 import { Losses } from "./losses.ts";
+import { LostNodes } from "./lost-nodes.ts";
 import { MassChanges } from "./mass-changes.ts";
 import { Nodes } from "./nodes.ts";
 import { periodMs } from "./periods.ts";
@@ -26,6 +28,10 @@ const backupAgeMs = { least: 15_000, most: 75_000 };
 const probeMs = 2_000;
 /** An API server that is upgraded, or whose machine is moved; long enough for what is tried only after a while. */
 const outageMs = { least: 5_000, most: 40_000 };
+
+/** Of the largest step of a clock, in both directions together; and what people notice in the end. */
+const hoursStepMs = 4 * 3_600_000;
+const noticedErrorMs = 120_000;
 
 type Cluster = Pick<Cell, "node" | "server">;
 
@@ -44,6 +50,8 @@ export class Chaos {
   readonly #reviews: OddReviews;
   readonly #losses: Losses;
   readonly #nodes: Nodes;
+  readonly #lostNodes: LostNodes;
+  readonly #absences: Absences;
   readonly #massChanges: MassChanges;
   readonly #upgrades: Upgrades;
   #isOver = false;
@@ -57,6 +65,8 @@ export class Chaos {
     this.#reviews = new OddReviews(world);
     this.#losses = new Losses(world, cast.workloads);
     this.#nodes = new Nodes(world, { ...cast, anyCore: () => this.#anyCore() });
+    this.#lostNodes = new LostNodes(world, cast.workloads);
+    this.#absences = new Absences(world, (process) => this.#isToStart(process));
     this.#massChanges = new MassChanges(world, world.cores.at(-1) ?? world.core);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
@@ -105,6 +115,9 @@ export class Chaos {
     network.mendAll();
     this.#losses.last();
     this.#nodes.end();
+    this.#lostNodes.end();
+    this.#absences.end();
+    this.#setClocks();
     this.#massChanges.end();
     this.#world.fencePolicyCode = undefined;
     this.#world.corePolicyCode = undefined;
@@ -152,9 +165,7 @@ export class Chaos {
       case "pauses":
         return this.#pick(this.#world.processes())?.node()?.pauseFor(this.#exponential(5_000));
       case "clocks":
-        return this.#pick(this.#world.processes())
-          ?.node()
-          ?.jumpWallClock((this.#rng.next() - 0.5) * 60_000);
+        return this.#pick(this.#world.processes())?.node()?.jumpWallClock(this.#stepMs());
       case "flapping-pods":
         return this.#run(this.#rng.next() < 0.8 ? this.#workload()?.flap() : this.#workload()?.fail());
       case "relabelled-pods":
@@ -203,6 +214,16 @@ export class Chaos {
         return this.#run(this.#anyCore().losses.deleteCrd());
       case "mass-changes":
         return this.#run(this.#massChanges.act());
+      case "absences":
+        return this.#absences.strike();
+      case "full-cores":
+        return this.#absences.fill(this.#anyCore().core);
+      case "cell-leases":
+        return this.#run(this.#anyCore().cells.act());
+      case "lost-nodes":
+        return this.#run(this.#lostNodes.act());
+      case "passing-sources":
+        return this.#run(this.#anyCore().passing.act());
       case "modes":
         return this.#run(this.#anyCore().modes.act());
       case "old-crd":
@@ -215,6 +236,21 @@ export class Chaos {
       case "broken-watches":
         return this.#cluster().server.dropWatches();
       default:
+    }
+  }
+
+  /** By moments, or by hours. */
+  #stepMs(): number {
+    const [draw, size] = [this.#rng.next() - 0.5, this.#rng.next()];
+    return draw * (size < 0.6 ? 60_000 : hoursStepMs);
+  }
+
+  /** Somebody notices clocks that are wrong by hours. */
+  #setClocks(): void {
+    for (const process of this.#world.processes()) {
+      const node = process.node();
+      const errorMs = node?.wallClockErrorMs ?? 0;
+      if (Math.abs(errorMs) > noticedErrorMs) node?.jumpWallClock(-errorMs);
     }
   }
 

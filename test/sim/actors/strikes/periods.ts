@@ -40,4 +40,9 @@ export const periodMs: Partial<Record<FaultClass, number>> = {
   "wiped-core": 90_000,
   "deleted-crd": 90_000,
   modes: 20_000,
+  absences: 30_000,
+  "full-cores": 60_000,
+  "cell-leases": 25_000,
+  "lost-nodes": 20_000,
+  "passing-sources": 10_000,
 };

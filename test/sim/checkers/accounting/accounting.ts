@@ -111,12 +111,14 @@ export class AccountingChecker {
   /** It is there, but marked as released: nobody judges by it, and the mark may be taken back. */
   #released: PodProtector | undefined;
   #releasedFrom: Edit | undefined;
+  /** It was marked as released, and is so still, or is gone. */
+  #isLetGo = false;
 
   constructor(name: string, options: AccountingOptions) {
     this.name = name;
     this.#options = options;
     this.#standing = new Standing(name, options.ledger, options.criterion);
-    this.room = new Room(this.#standing, options);
+    this.room = new Room(this.#standing, { ...options, isLetGo: () => this.#isLetGo });
     this.#settlement = new SettlementChecker(name, this.#standing, options);
     this.#counts = new CountsChecker(name, this.#standing, options.ledger);
   }
@@ -157,6 +159,7 @@ export class AccountingChecker {
     const isMissed =
       present === undefined && this.#releasedFrom !== undefined && !told.isToldToAll(this.#releasedFrom, kernel.nowMs);
     this.#released = isReleased ? present : undefined;
+    this.#isLetGo = isReleased;
     if (this.#released === undefined) this.#releasedFrom = undefined;
     else this.#releasedFrom ??= { revision: Number(this.#released.metadata.resourceVersion), sinceMs: kernel.nowMs };
     const object = isReleased ? undefined : present;
@@ -215,9 +218,9 @@ export class AccountingChecker {
   /** An admission that took quota has been answered: it must have been recorded, and the floor held when it was. */
   answered(uid: string, arrivedMs: number): void {
     const { kernel, isExact, ledger, lent } = this.#options;
-    lent?.admitted(uid, ledger.byDigest.get(digestOfUID(uid))?.cell ?? "");
     const recorded = this.#recorded.get(digestOfUID(uid));
     if (recorded === undefined || recorded.atMs < arrivedMs) {
+      lent?.admitted(uid, ledger.byDigest.get(digestOfUID(uid))?.cell ?? "");
       // A restore of the core may have taken the record away before it was answered.
       if (Math.max(this.#standing.editedAtMs, this.#coreRestoredAtMs) < arrivedMs && isExact && lent === undefined)
         kernel.fail(`${this.name}: ${uid} was admitted without a record`);
