@@ -13,6 +13,7 @@ import { checkPackages } from "./check/packages.ts";
 import { checkReferences } from "./check/references.ts";
 import { Repository } from "./check/repository.ts";
 import { checkTests } from "./check/tests.ts";
+import { checkTimes } from "./check/times.ts";
 import { checkWidth } from "./check/width.ts";
 
 interface Gate {
@@ -55,6 +56,7 @@ const gates: readonly Gate[] = [
   { name: "references", checks: "no reference to what does not exist", run: checkReferences },
   { name: "apis", checks: "homes of the clock, randomness, the environment, output", run: checkApis },
   { name: "tests", checks: "each folder says what is tested where", run: checkTests },
+  { name: "times", checks: "pace, patience or proof: every constant of time is listed", run: checkTimes },
   { name: "files", checks: "names, length, unfinished work, machine names", run: checkFiles },
   { name: "folders", checks: "at most 16 sources in a folder", run: checkFolders },
   { name: "budgets", checks: "lines, files, flags, metrics, pages, commands, kinds", run: checkBudgets },

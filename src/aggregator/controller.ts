@@ -16,7 +16,7 @@ import { type InformerEvent } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
-import { type MonotonicMs } from "../util/clock.ts";
+import { later, type MonotonicMs } from "../util/clock.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { SelfCheck } from "./audits/self-check.ts";
 import { type Backlog, type Counted } from "./counting/backlog.ts";
@@ -44,6 +44,8 @@ export class Aggregator {
   readonly #fences: FenceRegistry;
   readonly #fencer: Fencer;
   readonly #cell: CellWatch;
+  /** When the PodProtectors were listed first. */
+  #firstListAtMs: MonotonicMs | undefined;
   /** Of the matches. To be run while leading. */
   readonly selfCheck: SelfCheck;
 
@@ -69,7 +71,6 @@ export class Aggregator {
       config,
       memories: this.#memories,
       countsNone: (key) => this.#matchTable.countsNone(key),
-      isWatching: () => deps.pods.lastError() === undefined,
       count: (key, signal) => this.#count(key, signal),
     });
     const { pace } = this.#queue;
@@ -111,9 +112,7 @@ export class Aggregator {
     });
     deps.protectors.subscribe({
       onEvent: (event) => this.#protectorEvent(event),
-      onListed: (first, changed) => {
-        if (!first) this.#relisted(changed);
-      },
+      onListed: (first, changed) => this.#listed(first, changed),
     });
   }
 
@@ -128,6 +127,14 @@ export class Aggregator {
   /** The watch of the cell's pods, for heartbeats. */
   get podWatch(): ProvableWatch {
     return this.#cell.barriers;
+  }
+
+  /** For readiness: that this process has just started, and makes no first counts yet; undefined = it does. */
+  startProblem(): string | undefined {
+    const { hasBeenUp, settleWindowMs } = this.#config;
+    if (hasBeenUp === true || this.#firstListAtMs === undefined) return undefined;
+    if (this.#deps.clock.monotonicMs() >= later(this.#firstListAtMs, settleWindowMs)) return undefined;
+    return `it has just started, and makes first counts after ${settleWindowMs / 1000} s`;
   }
 
   /** For heartbeats. Kept while leading. */
@@ -184,7 +191,8 @@ export class Aggregator {
       // The watch may have delivered an invalid selector meanwhile.
       if (!memory.isCountable) return [{ kind: "done" }, "uncountable"];
     }
-    const snapshot = this.#cell.snapshot();
+    // While the watch is away the snapshot may be of a former history of the worker: a pod that it saw go may be back.
+    const snapshot = this.#deps.pods.lastError() === undefined ? this.#cell.snapshot() : undefined;
     if (snapshot === undefined) {
       this.#waitForEvent(key, versionBefore);
       return [{ kind: "done" }, "open"];
@@ -278,7 +286,14 @@ export class Aggregator {
     return tracked.selectorText;
   }
 
-  /** The watch of PodProtectors was listed again. `changed` as for InformerHandler. */
+  /** The PodProtectors were listed. `changed` as for InformerHandler. */
+  #listed(first: boolean, changed: ReadonlySet<ObjectKey> | undefined): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (changed === undefined && !(first && this.#config.hasBeenUp === true)) this.#memories.listed(nowMs);
+    if (first) this.#firstListAtMs = nowMs;
+    else this.#relisted(changed);
+  }
+
   #relisted(changed: ReadonlySet<ObjectKey> | undefined): void {
     const { clock, protectors } = this.#deps;
     const nowMs = clock.monotonicMs();

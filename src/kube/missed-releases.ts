@@ -10,8 +10,8 @@ import { type Informer, type Stored } from "./informer.ts";
 
 /** Bookmarks come once a minute. */
 const currentMs = 90_000;
-/** An idle process reads the list so often, so that it knows how far it was when contact is lost: every five minutes. */
-export const readListEveryHours = 1 / 12;
+/** An idle process reads the list so often, so that it knows how far it was when contact is lost. */
+export const readListEveryMs = 300_000;
 
 /** Of the PodProtectors: what tells whether their watch is current. */
 export type WatchedState = Pick<Informer<Stored>, "lastError" | "isCatchingUp" | "stalenessMs">;

@@ -67,6 +67,8 @@ export interface Runtime {
   readonly limits?: Limits;
   /** Made-up reviews come before a webhook is ready. Not where time is simulated: only a compiler has use for them. */
   readonly isWarmedUp?: boolean;
+  /** It has watched PodProtectors for a settle window already, as in a simulation that begins in the midst of a day. */
+  readonly hasBeenUp?: boolean;
   /** Opens the listeners of a server: sockets in production, an entry of its network in the simulation. */
   readonly createServer: (options: ServerOptions) => Component & Pick<ServerComponent, "disableKeepAlive">;
 }

@@ -55,15 +55,15 @@ export interface Clock {
    */
   setTimer(delayMs: number, callback: () => void): Timer;
   /**
-   * How long an hour is for rules that give people time, in milliseconds; absent = an hour. Worlds of the simulation,
-   * which last minutes, have shorter ones.
+   * How much of the time that rules give to people they really have; absent = all of it. Worlds of the simulation, which
+   * last minutes, give less.
    */
-  readonly hourMs?: number;
+  readonly givenShare?: number;
 }
 
-/** So many hours of time that is given to people, in milliseconds. */
-export function hoursMs({ hourMs = 3_600_000 }: Pick<Clock, "hourMs">, hours: number): number {
-  return hours * hourMs;
+/** Time that is given to people, in milliseconds. */
+export function givenMs({ givenShare = 1 }: Pick<Clock, "givenShare">, ms: number): number {
+  return givenShare * ms;
 }
 
 /**

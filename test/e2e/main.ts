@@ -44,9 +44,11 @@ import { nobodySilentCases } from "./cases/cells/nobody-silent.ts";
 import { operableCases } from "./cases/people/operable.ts";
 import { oneProcessCases } from "./cases/cells/one-process.ts";
 import { otherCounterCases } from "./cases/cells/other-counters.ts";
+import { outOfReachCases } from "./cases/cells/out-of-reach.ts";
 import { outageCases, recoveryCases } from "./cases/cells/outages.ts";
 import { pageCases } from "./cases/people/pages.ts";
 import { protobufCases } from "./cases/api-servers/protobuf.ts";
+import { retiredCellCases } from "./cases/cells/retired-cell.ts";
 import { rightsCases } from "./cases/rights/rights.ts";
 import { rollingRestartCases } from "./cases/deleting/rolling-restart.ts";
 import { silentCellCases } from "./cases/cells/silent-cells.ts";
@@ -91,6 +93,8 @@ const cases: readonly E2eCase[] = [
   ...leaseCases,
   ...oneProcessCases,
   ...silentCellCases,
+  ...retiredCellCases,
+  ...outOfReachCases,
   ...cellClusterCases,
   ...namespaceCellCases,
   ...coreCases,

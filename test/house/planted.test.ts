@@ -11,6 +11,7 @@ import { checkPackages } from "../../scripts/check/packages.ts";
 import { checkReferences } from "../../scripts/check/references.ts";
 import { Repository } from "../../scripts/check/repository.ts";
 import { checkTests } from "../../scripts/check/tests.ts";
+import { checkTimes } from "../../scripts/check/times.ts";
 import { checkWidth } from "../../scripts/check/width.ts";
 import { readCases, withPlantedTree } from "./planted-tree.ts";
 
@@ -25,6 +26,7 @@ const gates: Readonly<Record<string, (repository: Repository) => string[]>> = {
   packages: checkPackages,
   references: checkReferences,
   tests: checkTests,
+  times: checkTimes,
   width: checkWidth,
 };
 

@@ -321,7 +321,7 @@ export class World {
     const ofCores = cores.map(({ name: core, server }) => [urlOfCore(core), server] as const);
     const workers = cells.map((cell) => [`http://worker-${cell.name}`, cell.server] as const);
     return {
-      clock: { ...this.#drawClock(name), hourMs: this.plan.hourMs },
+      clock: { ...this.#drawClock(name), givenShare: this.plan.hourMs / 3_600_000 },
       kernel,
       network,
       servers: new Map<string, WireServer>([...ofCores, ...workers]),

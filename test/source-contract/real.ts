@@ -107,7 +107,7 @@ export class RealTargets {
         const folder = group.includes(".") && group !== "rbac.authorization.k8s.io" ? `${group}/${resource}` : resource;
         const lose = async (): Promise<void> => {
           for (const { metadata } of objects)
-            await this.#cluster.loseObject(`${storageFolders[folder] ?? folder}/${namespace}/${metadata.name}`);
+            await this.#cluster.etcd.loseObject(`${storageFolders[folder] ?? folder}/${namespace}/${metadata.name}`);
         };
         // Of a kind without finalizers, whoever watches cannot tell it from a deletion.
         if (of !== "PodProtectors" && of.kind.isNeverWritten === true) await this.#rendezvous.whileStopped(lose);

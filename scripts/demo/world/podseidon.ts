@@ -79,6 +79,9 @@ function commandLines(
         `--aggregator-cell-id=${name}`,
         leases,
         dummyPod,
+        // First counts wait for that; no request to these API servers takes so long.
+        "--aggregator-settle-window=2s",
+        "--aggregator-settlement-fence-delay=2s",
         ...leaderElector("aggregator"),
         // The last cell has its update-trigger in a process of its own.
         ...(name === last.name ? ["--update-trigger-enable=false"] : []),

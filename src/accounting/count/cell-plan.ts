@@ -4,9 +4,10 @@
  * - Counts are never written from an older snapshot than the recorded one. This stops a deposed leader and a lagging
  *   API server (docs/accounting.md#stale-writers).
  * - First counts (no recorded version, or another countedSpec) need a snapshot that has passed a LIST barrier which was
- *   sent after that was seen (docs/accounting.md#first-counts), and a settle window after a PodProtector was made again
- *   (docs/accounting.md#re-made-objects).
- * - Version and time alone cause no write; counts, settled buckets and newly countable pods do.
+ *   sent after that was seen (docs/accounting.md#first-counts), and a settle window after this process has listed the
+ *   PodProtectors, or one was made again (docs/accounting.md#re-made-objects).
+ * - Version and time alone cause no write; counts, settled buckets, newly countable pods, and generations that were not
+ *   seen do (docs/accounting.md#edits-that-are-undone).
  */
 import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
 import { compareResourceVersions } from "../../api/resource-version.ts";
@@ -56,7 +57,7 @@ export function planCell(input: CellPlanInput): CellPlan {
     return { kind: "write", cell: cellOf(input, recorded, true) };
   }
 
-  const fromMs = memory.firstCountsFromMs(input.settleWindowMs, input.nowMs);
+  const fromMs = memory.countableFromMs(input.settleWindowMs, input.nowMs);
   if (fromMs !== undefined && snapshot.barrierSentAtMs <= fromMs) return { kind: "barrier", fromMs };
   if (isBelow(snapshot, recorded)) return { kind: "behind" };
   const countedAt = recorded?.countedAt;
@@ -97,6 +98,7 @@ function cellOf(
 ): CellStatus & { readonly aggregation: OwnAggregation } {
   const { memory, settlement } = input;
   const { counts } = input.census;
+  const countedGeneration = memory.countedGeneration(input.snapshot.barrierSentAtMs);
   const countedSpec = memory.countedSpec();
   assert(countedSpec !== undefined, "only a countable PodProtector is counted");
   const now = formatMicroTime(input.now);
@@ -116,6 +118,7 @@ function cellOf(
       countedAt: now,
       countedSpec,
       countedMinReadySeconds: memory.newest.protector.spec.minReadySeconds,
+      ...(countedGeneration === undefined ? {} : { countedGeneration }),
       ...(recountedAt === undefined ? {} : { recountedAt }),
     },
     admissionHistory: settlement.buckets.length === 0 ? {} : { buckets: settlement.buckets },

@@ -7,7 +7,7 @@
  * | the newest of {watch, own last write, live GET}: the base of the next write | a newer one, or a restored core |
  * | since when each bucket has been seen (settle/first-seen.ts) | the bucket changes, or the snapshot proves less |
  * | what we wrote last | the worker's history is reset, or the cell was another cluster's |
- * | since when first counts are wanted (docs/accounting.md#first-counts) | our write, or counts that need none |
+ * | what first counts wait for (first-counts.ts) | our write, or counts that need none |
  * | that the core was restored (docs/accounting.md#restores) | our write |
  * | that what is recorded is of a former history, or of another cluster | our write |
  * | that a former one vanished (docs/accounting.md#re-made-objects), the mark of our last recount | the end |
@@ -22,9 +22,10 @@ import { type MicroTime } from "../../api/micro-time.ts";
 import { type ObjectKey } from "../../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Aggregation, type Bucket, type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
-import { later, laterOf, longAgo, type MonotonicMs } from "../../util/clock.ts";
+import { later, longAgo, type MonotonicMs } from "../../util/clock.ts";
 import { FirstSeen } from "../settle/first-seen.ts";
 import { countedSpec, CountedSpec } from "./counted-spec.ts";
+import { FirstCounts } from "./first-counts.ts";
 import { type PodCounts } from "./pod-counts.ts";
 import { type RecountMarks } from "./recount-mark.ts";
 
@@ -43,6 +44,8 @@ export interface ProtectorVersion {
 export interface MemoryScope {
   readonly cellID: string;
   readonly marks: RecountMarks;
+  /** Of objects that were gone before this moment nothing is known: what was admitted on them can still commit. */
+  readonly blindUntilMs: MonotonicMs;
 }
 
 export class ProtectorMemory {
@@ -53,11 +56,8 @@ export class ProtectorMemory {
   #spec: { readonly selectorText: string; readonly minReadySeconds: number; readonly hash: string } | undefined;
   #needsLiveRead = false;
   #written: OwnAggregation | undefined;
-  #firstCounts: { readonly spec: string; readonly over: string; readonly sinceMs: MonotonicMs } | undefined;
-  /** At the last event of the watch, the cell had no counts. */
-  #wasUncounted = false;
+  readonly #firstCounts: FirstCounts;
   #restoredSinceMs: MonotonicMs | undefined;
-  #remadeSinceMs: MonotonicMs | undefined;
   /** A recorded version of a worker history that no longer exists. */
   #obsoleteVersion: ResourceVersion | undefined;
   /** What is recorded comes from another cluster. */
@@ -75,6 +75,7 @@ export class ProtectorMemory {
     this.#scope = scope;
     this.#newest = first;
     this.#selectorText = selectorText;
+    this.#firstCounts = new FirstCounts(generationOf(first), nowMs);
     this.#observe(nowMs, false);
     this.#watchedCounts(nowMs);
   }
@@ -166,19 +167,23 @@ export class ProtectorMemory {
     return this.#scope.marks.next([this.recorded()?.recountedAt, this.#lastMark]);
   }
 
+  /** The generation that the next counts may carry; `barrierSentAtMs` as in Snapshot (first-counts.ts). */
+  countedGeneration(barrierSentAtMs: MonotonicMs): number | undefined {
+    return this.#firstCounts.generationOver(this.recorded(), barrierSentAtMs);
+  }
+
   /**
-   * First counts need a snapshot that is newer than what they replace: it must have passed a barrier that was sent
-   * after that was seen (docs/accounting.md#first-counts), and a settle window after the object was made again. Says
-   * after which moment; undefined where no first counts are needed, which ends the wait.
+   * After which moment a barrier must have been sent that the snapshot has passed; undefined where none is needed,
+   * which ends the wait for first counts.
    */
-  firstCountsFromMs(settleWindowMs: number, nowMs: MonotonicMs): MonotonicMs | undefined {
+  countableFromMs(settleWindowMs: number, nowMs: MonotonicMs): MonotonicMs | undefined {
     const sinceMs = this.isUncounted ? this.#wantFirstCounts(nowMs) : undefined;
     if (sinceMs === undefined) {
-      this.#firstCounts = undefined;
-      return undefined;
+      this.#firstCounts.forget();
+      return this.#firstCounts.outdatedFromMs(this.recorded());
     }
-    if (this.#remadeSinceMs === undefined) return sinceMs;
-    return laterOf(sinceMs, later(this.#remadeSinceMs, settleWindowMs));
+    const wasCounted = this.cell()?.aggregation?.countedSpec !== undefined;
+    return this.#firstCounts.fromMs(sinceMs, wasCounted, this.#scope.blindUntilMs, settleWindowMs);
   }
 
   /** Since when the snapshot has been seen below the version that is recorded now; the first call says now. */
@@ -224,6 +229,7 @@ export class ProtectorMemory {
    * @param wentBack its version is below the one that the watch had delivered before: the core was restored
    */
   watched(stored: ProtectorVersion, selectorText: string | undefined, wentBack: boolean, nowMs: MonotonicMs): void {
+    this.#firstCounts.sawGeneration(generationOf(stored), selectorText === this.#selectorText, nowMs);
     this.#selectorText = selectorText;
     if (wentBack) {
       this.#restoredSinceMs ??= nowMs;
@@ -241,7 +247,7 @@ export class ProtectorMemory {
   relisted(nowMs: MonotonicMs): void {
     this.#needsLiveRead = true;
     // Counts may have been written, used to settle, and undone unseen: only a future barrier is enough.
-    this.#firstCounts = undefined;
+    this.#firstCounts.forget();
     this.#observe(nowMs, false);
   }
 
@@ -257,7 +263,7 @@ export class ProtectorMemory {
       this.#newest = stored;
     // As after a relist. But a cell that still has no counts needs no new barrier, or cells that start together would
     // hold each other up.
-    if (this.cell()?.aggregation !== undefined) this.#firstCounts = undefined;
+    if (this.cell()?.aggregation !== undefined) this.#firstCounts.forget();
     this.#checkRestored(nowMs);
     // Versions between the last event and this answer were not seen.
     this.#observe(nowMs, false);
@@ -273,7 +279,7 @@ export class ProtectorMemory {
   wrote(stored: ProtectorVersion, aggregation: OwnAggregation, nowMs: MonotonicMs): void {
     this.#written = aggregation;
     this.#lastMark = aggregation.recountedAt ?? this.#lastMark;
-    this.#firstCounts = undefined;
+    this.#firstCounts.forget();
     this.#restoredSinceMs = undefined;
     this.#obsoleteVersion = undefined;
     this.#isTakenOver = false;
@@ -289,7 +295,7 @@ export class ProtectorMemory {
    * nothing was admitted on it later.
    */
   remade(sinceMs: MonotonicMs): void {
-    this.#remadeSinceMs = sinceMs;
+    this.#firstCounts.remade(sinceMs);
   }
 
   /** The snapshot of pods is older than before: what was seen so far proves nothing, and all waits start again. */
@@ -325,35 +331,19 @@ export class ProtectorMemory {
 
   #startAnew(nowMs: MonotonicMs): void {
     this.#written = undefined;
-    this.#firstCounts = undefined;
+    this.#firstCounts.forget();
     this.firstSeen.restart(nowMs);
   }
 
-  /**
-   * Since when first counts of the present spec have been wanted over this recorded state. When the spec was another
-   * one meanwhile, the wait begins anew: what it does not count was not recorded. When other counts are recorded,
-   * another aggregator has written meanwhile, and the snapshot has to be newer than that, too.
-   */
+  /** Since when first counts of the present spec have been wanted over what is recorded. */
   #wantFirstCounts(nowMs: MonotonicMs): MonotonicMs | undefined {
     const spec = this.countedSpec();
-    if (spec === undefined) return undefined;
-    const recorded = this.cell()?.aggregation;
-    const over = recorded === undefined ? "" : JSON.stringify(recorded);
-    if (this.#firstCounts?.spec !== spec || this.#firstCounts.over !== over)
-      this.#firstCounts = { spec, over, sinceMs: nowMs };
-    return this.#firstCounts.sinceMs;
+    return spec === undefined ? undefined : this.#firstCounts.want(spec, this.cell()?.aggregation, nowMs);
   }
 
-  /** What an event of the watch says about first counts. */
   #watchedCounts(nowMs: MonotonicMs): void {
     const spec = this.countedSpec();
-    if (spec === undefined) return;
-    const isUncounted = this.cell()?.aggregation === undefined;
-    // Without counts in the cell, nothing has been settled in it either, so a barrier sent after this event is enough.
-    // Once there are counts, or another spec, the wait begins when the next aggregation sees them.
-    if (isUncounted) this.#wantFirstCounts(nowMs);
-    else if (this.#wasUncounted || this.#firstCounts?.spec !== spec) this.#firstCounts = undefined;
-    this.#wasUncounted = isUncounted;
+    if (spec !== undefined) this.#firstCounts.sawCounts(spec, this.cell()?.aggregation, nowMs);
   }
 
   /**
@@ -374,6 +364,10 @@ export class ProtectorMemory {
     this.#hasOpen = buckets.length > 0;
     this.firstSeen.observe(buckets, nowMs, continuous);
   }
+}
+
+function generationOf({ protector }: ProtectorVersion): number {
+  return protector.metadata.generation ?? 0;
 }
 
 /**

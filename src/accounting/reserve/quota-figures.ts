@@ -5,7 +5,6 @@
  * its counts, of pods that they do not show, takes nothing from other cells. In a cell that nobody has ever counted it
  * takes from the sum.
  */
-import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type CountedSpec } from "../count/counted-spec.ts";
 import { countFor, type HealthCriterion } from "../count/health-criterion.ts";
@@ -16,6 +15,10 @@ export type CountsState =
   | "in-force"
   /** Nobody has counted the cell. */
   | "none"
+  | Doubt;
+
+/** Why counts are not to be used, although they are there. */
+export type Doubt =
   /** They answer another spec: the PodProtector was edited, and its aggregator has not counted since. */
   | "other-spec"
   /** A restore of the core made them doubtful. */
@@ -65,38 +68,26 @@ export interface CountsContext {
   /** Of the protector as it is now. */
   readonly countedSpec: Pick<CountedSpec, "isAnsweredBy">;
   /**
-   * After a restore of the core: counts of a cell at or below this worker version are lost
-   * (docs/accounting.md#restores).
+   * Why counts that answer the spec are not to be used (docs/accounting.md#counts-in-doubt); undefined = they are.
+   * Absent = all are.
    */
-  readonly countsLostUpTo: ReadonlyMap<string, ResourceVersion>;
+  readonly doubtOf?: (cell: CellStatus) => Doubt | undefined;
   /** For how long a cell has been silent for this protector, in milliseconds; undefined = it is not. */
   readonly silentForMs: (cellID: string) => number | undefined;
   /** Whether a person has asked to retire a cell: it is leaving the protector. Absent = none is. */
   readonly isRetiring?: (cellID: string) => boolean;
   /** Pods whose admissions have vanished from the history, and are subtracted all the same. */
   readonly held: HeldPods;
-  /** The protector was made again a moment ago, so no counts are in force yet. Absent = it was not. */
-  readonly isRemade?: boolean;
-  /**
-   * Cells whose counts answer the spec, but may be from before an edit that was undone
-   * (docs/accounting.md#edits-that-are-undone). Absent = none.
-   */
-  readonly countedBeforeEdit?: ReadonlySet<string> | undefined;
 }
 
 export function countsState(
   cell: CellStatus | undefined,
-  { countedSpec, countsLostUpTo, isRemade, countedBeforeEdit }: Omit<CountsContext, "silentForMs" | "held">,
+  { countedSpec, doubtOf }: Pick<CountsContext, "countedSpec" | "doubtOf">,
 ): CountsState {
   const aggregation = cell?.aggregation;
   if (cell === undefined || aggregation === undefined) return "none";
-  if (isRemade === true) return "remade";
   if (!countedSpec.isAnsweredBy(aggregation)) return "other-spec";
-  if (countedBeforeEdit?.has(cell.cellID) === true) return "other-spec";
-  const lostUpTo = countsLostUpTo.get(cell.cellID);
-  if (lostUpTo === undefined) return "in-force";
-  const { resourceVersion: version } = aggregation;
-  return version !== undefined && compareResourceVersions(version, lostUpTo) > 0 ? "in-force" : "lost";
+  return doubtOf?.(cell) ?? "in-force";
 }
 
 export function figuresOf(

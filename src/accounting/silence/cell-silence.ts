@@ -119,6 +119,10 @@ export class CellSilence {
   #sentAt: MonotonicMs | undefined;
   /** The answer to the first LIST since the start, or since the last hole. Silence counts from here at the earliest. */
   #unbrokenFrom: MonotonicMs;
+  /** The same, and since the LIST before which this process slept: its monotonic clock stood still then. */
+  #awakeFrom: MonotonicMs;
+  /** Of the last LIST. */
+  #now: EpochMicros | undefined;
   #deniedSince: MonotonicMs | undefined;
   #isDenied = false;
   #wasDecided = false;
@@ -128,6 +132,7 @@ export class CellSilence {
     this.#policy = policy;
     this.#startedAt = startedAt;
     this.#unbrokenFrom = startedAt;
+    this.#awakeFrom = startedAt;
   }
 
   /** Takes the answer to a LIST. Returns the cells whose state has changed. */
@@ -135,7 +140,10 @@ export class CellSilence {
     const previousSentAt = this.#sentAt;
     if (previousSentAt === undefined || list.answeredAt - previousSentAt > this.#times.contactMs) {
       this.#unbrokenFrom = list.answeredAt;
+      this.#awakeFrom = list.answeredAt;
     }
+    if ((list.now - (this.#now ?? list.now)) / 1000 > this.#times.contactMs) this.#awakeFrom = list.answeredAt;
+    this.#now = list.now;
     this.#firstSentAt ??= list.sentAt;
     this.#sentAt = list.sentAt;
     this.#deniedSince = undefined;
@@ -308,7 +316,7 @@ export class CellSilence {
     const { silentAfterMs, startMs, startAloneMs } = this.#times;
     const mark = cell.lease?.silentSince;
     // A beat clears the mark. So one that stands beside a beat which was just seen come in is not the generator's.
-    if (mark !== undefined && cell.beatAt <= this.#unbrokenFrom) {
+    if (mark !== undefined && cell.beatAt <= this.#awakeFrom) {
       const ageMs = Math.max(0, (now - epochMicrosOf(mark)) / 1000);
       return earlierOf(cell.beatAt, later(answeredAt, -ageMs));
     }

@@ -94,7 +94,7 @@ export class CellWriter {
         memory.wrote(outcome.stored, cell.aggregation, clock.monotonicMs());
         for (const [reason, weight] of settled) metrics.settled.inc({ reason }, weight);
         if (settled.has("gave-up")) metrics.fences.inc({ result: "gave-up" }, settled.get("gave-up"));
-        this.#notePruned(memory, outcome.stored, cell.cellID);
+        this.#notePruned(memory, outcome.stored, cell);
         return { kind: "done" };
       case "conflict":
         // Gone or replaced: the watch will say so.
@@ -181,10 +181,12 @@ export class CellWriter {
   }
 
   /** Looks whether the answer to a write lacks extension fields: counts each such answer, logs at most one an hour. */
-  #notePruned(memory: ProtectorMemory, stored: StoredProtector, cellID: string): void {
+  #notePruned(memory: ProtectorMemory, stored: StoredProtector, sent: CellStatus): void {
     const { core, clock, logger, metrics } = this.#options;
-    const areCountsPruned = isPruned(stored, cellID);
-    this.#isPruning = areCountsPruned || isSummaryPruned(stored);
+    const kept = stored.protector.status?.cells.find(({ cellID }) => cellID === sent.cellID)?.aggregation;
+    const areCountsPruned = kept?.countedSpec === undefined;
+    const isGenerationPruned = kept?.countedGeneration !== sent.aggregation?.countedGeneration;
+    this.#isPruning = areCountsPruned || isGenerationPruned || isSummaryPruned(stored);
     if (!this.#isPruning) return;
     metrics.pruned(core.cluster);
     const nowMs = clock.monotonicMs();
@@ -201,12 +203,6 @@ export class CellWriter {
 
 function isSameObject(live: StoredProtector | undefined, memory: ProtectorMemory): live is StoredProtector {
   return live !== undefined && live.uid === memory.uid;
-}
-
-/** Whether the CRD dropped the extension fields of what was written. */
-function isPruned({ protector }: StoredProtector, cellID: string): boolean {
-  const written = protector.status?.cells.find((cell) => cell.cellID === cellID);
-  return written?.aggregation?.countedSpec === undefined;
 }
 
 /** The columns of kubectl lack what they show then. */

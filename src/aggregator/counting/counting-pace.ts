@@ -55,8 +55,6 @@ export interface CountingPaceOptions {
   readonly rng: Rng;
   /** Whether the object counts no pods. */
   readonly countsNone: (key: ObjectKey) => boolean;
-  /** Whether the watch of pods is there, as far as is known. */
-  readonly isWatching: () => boolean;
   readonly asked: Counter;
 }
 
@@ -122,8 +120,6 @@ export class CountingPace {
     if (spec.minAvailable <= 0) return false;
     // Most of these change nothing for the object, and a busy cell has hundreds a second.
     if (news === "progress") return false;
-    // Nothing is new then, and the worker may come back from a backup (docs/accounting.md#restores).
-    if (!this.#options.isWatching()) return false;
     if (isUncounted || memory.hasOpen) return true;
     if (news === "other" || this.#options.clock.monotonicMs() >= later(memory.lastOpenAtMs, expectedMs)) return false;
     return givesQuota(news, spec);

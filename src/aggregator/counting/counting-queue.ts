@@ -17,7 +17,7 @@ import { type AggregatorSettings } from "./dependencies.ts";
 import { type ProtectorMemories } from "./protector-memories.ts";
 import { Waiting } from "./waiting.ts";
 
-export interface CountingQueueOptions extends Pick<CountingPaceOptions, "countsNone" | "isWatching"> {
+export interface CountingQueueOptions extends Pick<CountingPaceOptions, "countsNone"> {
   readonly config: AggregatorSettings;
   readonly memories: ProtectorMemories;
   /** Counts one. Never rejects for operating errors. */

@@ -25,6 +25,8 @@ export interface AggregatorSettings extends Pick<
 > {
   readonly syncTime: SyncTime;
   readonly history: Config["history"];
+  /** It has watched PodProtectors for a settle window: no first counts wait for that. Default: it has not. */
+  readonly hasBeenUp?: boolean | undefined;
   /** Most fences that wait to be sent. Default: fencer.ts. */
   readonly fencesWaitingMax?: number | undefined;
   /** Most pods that fences are remembered of. Default: fence-registry.ts. */

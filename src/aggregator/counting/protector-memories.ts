@@ -11,7 +11,7 @@ import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
 import { type MemoryScope, ProtectorMemory } from "../../accounting/count/protector-memory.ts";
 import { type InformerEvent } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
-import { type MonotonicMs } from "../../util/clock.ts";
+import { longAgo, type MonotonicMs } from "../../util/clock.ts";
 
 /** A core that has lost all PodProtectors of a large fleet. Beyond it the oldest are forgotten. */
 const formersMax = 100_000;
@@ -23,13 +23,13 @@ interface Former {
 }
 
 export class ProtectorMemories {
-  readonly #scope: MemoryScope;
+  readonly #scope: { -readonly [Key in keyof MemoryScope]: MemoryScope[Key] };
   readonly #memories = new Map<ObjectKey, ProtectorMemory>();
   /** By name, the oldest first. */
   readonly #formers = new Map<ObjectKey, Former>();
 
-  constructor(scope: MemoryScope) {
-    this.#scope = scope;
+  constructor(scope: Pick<MemoryScope, "cellID" | "marks">) {
+    this.#scope = { ...scope, blindUntilMs: longAgo };
   }
 
   get size(): number {
@@ -88,6 +88,11 @@ export class ProtectorMemories {
     if (sinceMs !== undefined) created.remade(sinceMs);
     this.#memories.set(object.key, created);
     return false;
+  }
+
+  /** They were listed, and some may have come and gone unseen before. */
+  listed(nowMs: MonotonicMs): void {
+    this.#scope.blindUntilMs = nowMs;
   }
 
   /** It is gone; `last` is its last watched state. `deletedAtMs` = now, or undefined where it is only absent. */

@@ -4,6 +4,7 @@
  * - the snapshot of pods and the watch of PodProtectors have each passed a LIST barrier that was sent lately;
  * - every PodProtector has been counted since the term began, or since a gap between beats; those that were not in
  *   time, and those whose write is overdue, are named in the beat.
+ * All of that is measured by a clock that stands still while a machine is suspended. So a suspension ends the term.
  */
 import { type CellLease } from "../../api/cell-lease.ts";
 import { digestOfUID, packDigests } from "../../accounting/history/uid-digest.ts";
@@ -11,6 +12,7 @@ import { type SilenceTimes } from "../../accounting/silence/silence-times.ts";
 import { errorLabel, isKubeError } from "../../kube/kube-client.ts";
 import { type Clock, later, longAgo, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
+import { Suspensions } from "../../util/suspensions.ts";
 import { type Rng } from "../../util/rng.ts";
 import { type Backlog } from "../counting/backlog.ts";
 import { type Beat, type CellLeaseWriter } from "./cell-lease-writer.ts";
@@ -26,7 +28,9 @@ export interface HeartbeatOptions {
   readonly protectors: ProvableWatch;
   readonly backlog: Pick<Backlog, "startRound" | "isRoundDone" | "behind">;
   readonly writer: Pick<CellLeaseWriter, "read" | "beat">;
-  readonly tenure: Pick<Tenure, "clusterUID" | "mayBeat" | "beaten">;
+  readonly tenure: Pick<Tenure, "clusterUID" | "mayBeat" | "beaten" | "interrupt">;
+  /** Least time between two terms that end because of a suspension. */
+  readonly settleWindowMs: number;
   /** What beats say of the gate (gate-probe.ts). */
   readonly gate: () => Beat["gate"];
   readonly clock: Clock;
@@ -47,6 +51,7 @@ export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #pods: Freshness;
   readonly #protectors: Freshness;
+  readonly #suspensions: Suspensions;
   #lease: CellLease | undefined;
   /** The Lease must be read before it is written: at first, after a lost answer, and when somebody else wrote it. */
   #mustRead = true;
@@ -63,10 +68,11 @@ export class Heartbeat {
   #wasForbidden = false;
 
   constructor(options: HeartbeatOptions) {
-    const { pods, protectors, times, rng } = options;
+    const { pods, protectors, times, settleWindowMs, clock, rng } = options;
     this.#options = options;
     this.#pods = new Freshness(pods, times, rng);
     this.#protectors = new Freshness(protectors, times, rng);
+    this.#suspensions = new Suspensions(clock, { leastMs: times.contactMs, spacingMs: settleWindowMs });
   }
 
   /** A touch that was sent at `sentAtMs` was carried out: the watch of pods should see it at once. */
@@ -94,6 +100,11 @@ export class Heartbeat {
     this.#mustRead = true;
     while (!signal.aborted) {
       const nowMs = clock.monotonicMs();
+      const suspendedMs = this.#suspensions.lastedMs();
+      if (suspendedMs !== undefined) {
+        this.#interrupt(nowMs, { suspendedMs: Math.round(suspendedMs) });
+        break;
+      }
       this.#pods.keep(nowMs);
       this.#protectors.keep(nowMs);
       const obstacle = this.#obstacle(nowMs);
@@ -161,9 +172,21 @@ export class Heartbeat {
     this.#report(undefined);
   }
 
-  /** False when the cell is another cluster's now: the term ends. */
+  /** What was seen until now is older than this clock says. */
+  #interrupt(nowMs: MonotonicMs, details: { readonly suspendedMs: number } | { readonly silentSince: string }): void {
+    const { core, logger, tenure } = this.#options;
+    logger.warn("This machine was suspended, or its clock was set: counting anew before the next heartbeat", {
+      core,
+      ...details,
+    });
+    this.#pods.distrust(nowMs);
+    this.#protectors.distrust(nowMs);
+    tenure.interrupt();
+  }
+
+  /** False when the term ends: the cell is another cluster's now, or this clock has stood still. */
   async #write(behind: string | undefined, signal: AbortSignal): Promise<boolean> {
-    const { gate, tenure, writer } = this.#options;
+    const { clock, gate, tenure, times, writer } = this.#options;
     const beat = { clusterUID: tenure.clusterUID, behind, gate: gate() };
     if (!this.#mustRead) {
       try {
@@ -177,6 +200,11 @@ export class Heartbeat {
     }
     const read = await writer.read(signal);
     if (!tenure.mayBeat(read)) return false;
+    // By this clock a beat of ours was accepted a moment ago, and the generator has heard none for far longer.
+    if (read?.silentSince !== undefined && this.ageMs() <= times.freshMs) {
+      this.#interrupt(clock.monotonicMs(), { silentSince: read.silentSince });
+      return false;
+    }
     this.#lease = await writer.beat(read, beat, signal);
     tenure.beaten(this.#lease);
     this.#mustRead = false;

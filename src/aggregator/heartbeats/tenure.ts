@@ -82,8 +82,13 @@ export class Tenure {
     const verdict = this.#options.claim.observed(lease, this.#clusterUID, this.#options.clock.monotonicMs());
     if (verdict.kind === "ours") return true;
     if (verdict.kind === "held") this.#report(verdict);
-    this.#term?.abort();
+    this.interrupt();
     return false;
+  }
+
+  /** What this term rests on is in doubt: it ends, and the next one begins with a look at the Lease. */
+  interrupt(): void {
+    this.#term?.abort();
   }
 
   /** Our beat was accepted. */

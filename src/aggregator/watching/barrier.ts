@@ -228,6 +228,8 @@ export class Freshness {
   readonly #times: SilenceTimes;
   readonly #rng: Rng;
   #askedAtMs: MonotonicMs = longAgo;
+  /** Barriers that were sent until then may be older than they look. */
+  #distrustedUntilMs: MonotonicMs = longAgo;
   #relistedAtMs: MonotonicMs = longAgo;
   #patienceMs: number;
 
@@ -254,7 +256,14 @@ export class Freshness {
 
   /** Whether the watch has passed a barrier that was sent within the last `withinMs`. */
   isProven(nowMs: MonotonicMs, withinMs: number): boolean {
+    if (this.#watch.passedSentAtMs <= this.#distrustedUntilMs) return false;
     return nowMs <= later(this.#watch.passedSentAtMs, withinMs);
+  }
+
+  /** The clock may have stood still: only barriers that are sent from now on prove anything. */
+  distrust(nowMs: MonotonicMs): void {
+    this.#distrustedUntilMs = nowMs;
+    this.#askedAtMs = longAgo;
   }
 
   #drawPatience(): number {

@@ -11,6 +11,7 @@ import { type Snapshot } from "../../accounting/settle/settlement.ts";
 import { type SyncTime } from "../../accounting/settle/sync-time.ts";
 import { type Informer, type InformerEvent } from "../../kube/informer.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
+import { wallClockOffsetMs } from "../../util/suspensions.ts";
 import { type BarrierOptions, BarrierTracker } from "./barrier.ts";
 import { CellPods } from "./cell-pods.ts";
 
@@ -54,7 +55,6 @@ export class CellWatch {
   #podsStartedAtMs: MonotonicMs | undefined;
   /** When a reset of the history was found, until the new list has arrived. */
   #resetAtMs: MonotonicMs | undefined;
-  /** The wall clock minus the monotonic clock. */
   #wallClockOffsetMs: number;
 
   constructor(options: CellWatchOptions) {
@@ -148,8 +148,4 @@ export class CellWatch {
     this.#wallClockOffsetMs += stepMs;
     this.#options.handler.onWallClockSet(stepMs);
   }
-}
-
-function wallClockOffsetMs(clock: Clock): number {
-  return clock.epochMicros() / 1000 - clock.monotonicMs();
 }

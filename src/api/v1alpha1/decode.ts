@@ -38,6 +38,7 @@ const aggregation = v.looseObject({
   recountedAt: v.optional(v.string()),
   countedSpec: v.optional(v.string()),
   countedMinReadySeconds: v.optional(v.number()),
+  countedGeneration: v.optional(v.number()),
 });
 const cell = v.looseObject({
   cellID: v.string(),

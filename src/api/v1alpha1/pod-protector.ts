@@ -120,6 +120,8 @@ export interface Aggregation {
   readonly countedSpec?: string;
   /** Extension: minReadySeconds that was counted by. */
   readonly countedMinReadySeconds?: number;
+  /** Extension: generation of the PodProtector that was counted by. */
+  readonly countedGeneration?: number;
 }
 
 export interface CellStatus {

@@ -76,7 +76,6 @@ export function judged(
   { cells, clock }: { readonly cells: FleetCells | undefined; readonly clock: Clock },
 ): Judged {
   const inForce = {
-    countsLostUpTo: new Map(),
     silentForMs: (cellID: string) => silentFor(cells?.cells.get(cellID)?.glance, view.uid),
     isRetiring: (cellID: string) => cells?.cells.get(cellID)?.lease.isForgotten === true,
     held: new Map(),

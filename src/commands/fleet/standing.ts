@@ -92,7 +92,6 @@ export function standingOf(stored: StoredProtector, cells: FleetCells | undefine
   const { namespace, name, uid } = protector.metadata;
   const figures = figuresOf(protector, protector.status?.cells ?? [], criterionFor(undefined, protector.spec), {
     countedSpec: read.view.spec.countedSpec,
-    countsLostUpTo: new Map(),
     silentForMs: (cellID) => silentFor(cells?.cells.get(cellID)?.glance, uid),
     held: new Map(),
   });

@@ -85,7 +85,7 @@ interface Opinion {
 
 /** Of the flags, as their defaults have it. A PodProtector may set its own. */
 const history = { maxConcurrentLag: 0, compactThreshold: 100, aggregationRateMs: 1_000 };
-const nothingHeld = { held: new Map(), countsLostUpTo: new Map() } as const;
+const nothingHeld = { held: new Map() } as const;
 
 export class Guard {
   readonly #options: GuardOptions;

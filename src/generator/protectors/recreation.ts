@@ -9,7 +9,7 @@ import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { type InformerEvent } from "../../kube/informer.ts";
 import { isKubeError } from "../../kube/kube-client.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
-import { type Clock, hoursMs } from "../../util/clock.ts";
+import { type Clock, givenMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Later } from "../paced-queue.ts";
 import { type ProtectorCrd } from "./protector-crd.ts";
@@ -19,16 +19,16 @@ import { type Vanished, type VanishedProtectors } from "./vanished-protectors.ts
 
 /**
  * Where nothing can be made, one of each namespace is tried often (vanished-protectors.ts), and the others follow it.
- * By themselves they come every ten minutes: ten thousand in a wiped core cost 50 requests a second then, and delay nobody.
+ * By themselves they come so seldom: ten thousand in a wiped core cost 50 requests a second then, and delay nobody.
  */
-const stuckEveryHours = 1 / 6;
+const stuckEveryMs = 600_000;
 
 export interface RecreationOptions {
   readonly vanished: VanishedProtectors;
   readonly lifecycle: Pick<ProtectorLifecycle, "create" | "recreate">;
   readonly crd: Pick<ProtectorCrd, "hasTaken">;
   readonly events: Pick<EventRecorder, "record">;
-  readonly clock: Pick<Clock, "hourMs">;
+  readonly clock: Pick<Clock, "givenShare">;
   readonly logger: Logger;
   /** Has these PodProtectors worked on. */
   readonly onDue: (protectors: readonly ObjectKey[]) => void;
@@ -82,7 +82,7 @@ export class Recreation {
       if (!(await lifecycle.recreate(protector, source.kind, signal))) return;
     } catch (error) {
       if (!isKubeError(error, "notFound", "forbidden")) throw error;
-      if (this.#stuck.has(namespace)) return { waitMs: hoursMs(clock, stuckEveryHours) };
+      if (this.#stuck.has(namespace)) return { waitMs: givenMs(clock, stuckEveryMs) };
       this.#stuck.add(namespace);
       throw error; // for the log
     }

@@ -21,8 +21,8 @@ import {
   type ReleaseNumbers,
 } from "../../kube/generator-state.ts";
 import { asKubeError, isKubeError, type KubeClient, KubeError, resourcePath } from "../../kube/kube-client.ts";
-import { MissedReleases, readListEveryHours, type WatchedState } from "../../kube/missed-releases.ts";
-import { type Clock, type EpochMicros, hoursMs, later, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { MissedReleases, readListEveryMs, type WatchedState } from "../../kube/missed-releases.ts";
+import { type Clock, type EpochMicros, givenMs, later, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { linkedAbort } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Counter } from "../../util/metrics.ts";
@@ -42,8 +42,8 @@ const causeLengthMax = 80;
 const everyMs = 1_000;
 /** While the core does not take the list. */
 const backoffMaxMs = 30_000;
-/** A core that refuses nothing but this list for so long, ten minutes, has something against it that will last. */
-const heldHoursMax = 1 / 6;
+/** A core that refuses nothing but this list for so long has something against it that will last. */
+const heldMsMax = 600_000;
 /** What another leader has left in the list is noticed by then. */
 const refreshMs = 60_000;
 const timeoutMs = 5_000;
@@ -169,7 +169,7 @@ export class ReleaseList {
   async keepUp(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const known = this.#lastRead;
-    if (known === undefined || later(known.atMs, hoursMs(clock, readListEveryHours)) <= clock.monotonicMs())
+    if (known === undefined || later(known.atMs, givenMs(clock, readListEveryMs)) <= clock.monotonicMs())
       await this.#read(signal);
   }
 
@@ -287,7 +287,7 @@ export class ReleaseList {
     this.#failuresInARow = isLasting ? 1 : this.#failuresInARow + 1;
     const nowMs = clock.monotonicMs();
     const isOver = ([, { sinceMs }]: readonly [string, Waiting]): boolean =>
-      isLasting || later(sinceMs, hoursMs(clock, heldHoursMax)) <= nowMs;
+      isLasting || later(sinceMs, givenMs(clock, heldMsMax)) <= nowMs;
     const unlisted = [...additions].filter(isOver);
     const stillListed = [...removals].filter(isOver);
     const told = isLasting ? "goes on" : additions.size > 0 ? "holds back" : this.#told;

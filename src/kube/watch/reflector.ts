@@ -286,6 +286,7 @@ class Reflector<T extends Stored> implements Informer<T> {
         idleTimeoutMs,
       );
       this.#answered();
+      if (staged === undefined) this.#lastError = undefined;
       for await (const frame of readFrames(chunks, `WATCH ${this.#path}`)) {
         if (this.#isInterrupted()) break;
         hasBegun = true;
@@ -326,10 +327,10 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   /**
-   * The server answered well, which is no news of the objects yet: a proxy on the way may swallow what follows.
+   * The server answered well, which is no news of the objects yet: a proxy on the way may swallow what follows. And
+   * until a list is complete the store may be of a former history.
    */
   #answered(): void {
-    this.#lastError = undefined;
     const over = this.#outage.ended();
     if (over !== undefined) this.#options.logger.info("Listing and watching again", { ...this.#inLogs(), ...over });
   }

@@ -73,7 +73,13 @@ export class CoreCounting {
     this.#parts = parts;
     this.#protectors = createProtectorInformer(runtime, core, logger);
     this.#aggregator = new Aggregator(
-      { ...config.aggregator, ...runtime.limits?.fences, history: config.history, syncTime },
+      {
+        ...config.aggregator,
+        ...runtime.limits?.fences,
+        history: config.history,
+        syncTime,
+        hasBeenUp: runtime.hasBeenUp,
+      },
       {
         core: core.client,
         worker,
@@ -98,7 +104,11 @@ export class CoreCounting {
     health.register(`${component}/ppr-informer-synced`, areListed);
     // Upstream's webhook and aggregator have one informer, and one check, of this name between them.
     const indexed = `podprotector-indexed-informer-${config.cores.size === 1 ? "" : core.name}`;
-    if (!config.roles.has("webhook")) health.register(`${indexed}/informers-synced`, areListed);
+    if (!config.roles.has("webhook")) {
+      health.register(`${indexed}/informers-synced`, areListed);
+      // A rolling update keeps the former replica until this one can count everything. A webhook waits for nothing.
+      health.register(`${component}/first-counts`, () => this.#aggregator.startProblem());
+    }
     health.register(`${component}/cell-claim`, () => tenure.problem());
   }
 
@@ -180,8 +190,7 @@ function createHeartbeat(
   const { heartbeatClient: client, worker, identity, alarms, logger } = parts;
   const { name: core, namespace } = parts.core;
   const { leaseNamespace, silentAfterMs } = config.cells;
-  const { cellID, elector } = config.aggregator;
-  const { gate } = alarms;
+  const { cellID, elector, settleWindowMs } = config.aggregator;
   const times = silenceTimes(silentAfterMs);
   const metrics = createHeartbeatMetrics(coreMetrics(runtime, core));
   const protectorWatch = new ProtectorWatch({
@@ -220,7 +229,8 @@ function createHeartbeat(
     pods: aggregator.podWatch,
     protectors: protectorWatch.barriers,
     backlog: aggregator.backlog,
-    gate,
+    gate: alarms.gate,
+    settleWindowMs,
     rng,
   });
   runtime.metrics.onScrape(() => metrics.setAge(core, heartbeat.ageMs()));

@@ -4,13 +4,14 @@
  * pods that look Ready for ever: kubelet cannot say otherwise, and the node controller looks after no node without an
  * object. So the guard lets go of a node when it has been asked about, again and again, for some time. That is time for
  * a person to register a living one again. Nobody asks about a node that is registered, so a pause in the questions
- * ends that time, and the next loss begins it anew. Each replica knows of its own refusals only, and forgets them when
+ * ends that time, and the next loss begins it anew; also a pause in which the replica itself was suspended, when only
+ * the wall clock goes on. Each replica knows of its own refusals only, and forgets them when
  * it stops: late, never early.
  *
  * Whoever reaches the webhook can ask about a node whose object is there, long before it is lost. So the time of a node
  * begins for each address anew, unless client certificates tell who asks.
  */
-import { type Clock, hoursMs, type MonotonicMs } from "../../util/clock.ts";
+import { type Clock, type EpochMicros, givenMs, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { printable } from "../../util/printable.ts";
 import { type Refused } from "./decision.ts";
@@ -27,11 +28,12 @@ const nodesMax = 5_000;
  * asked every so many minutes as there are replicas. One that is not asked for five times as long may take the node for
  * registered again. By chance that happens to one of three once in 22 hours: its time is longer then.
  */
-const pauseHours = 5 / 60;
+const pauseMs = 5 * 60_000;
 
 interface LostNode {
   readonly sinceMs: MonotonicMs;
   lastMs: MonotonicMs;
+  lastMicros: EpochMicros;
   hasLetGo: boolean;
 }
 
@@ -62,6 +64,7 @@ export class LostNodes {
     const nowMs = clock.monotonicMs();
     const node = this.#known(cellID, name, peer, nowMs) ?? this.#first(cellID, name, peer, nowMs);
     node.lastMs = nowMs;
+    node.lastMicros = clock.epochMicros();
     const leftMs = Math.max(0, graceMs - (nowMs - node.sinceMs));
     if (leftMs === 0 && !node.hasLetGo) {
       node.hasLetGo = true;
@@ -76,19 +79,21 @@ export class LostNodes {
 
   #known(cellID: string, name: string, peer: string, nowMs: MonotonicMs): LostNode | undefined {
     const node = this.#nodes.get(peer)?.get(idOf(cellID, name));
+    if (node === undefined) return undefined;
     const { clock, replicas } = this.#options;
-    return node !== undefined && nowMs - node.lastMs <= hoursMs(clock, pauseHours) * replicas ? node : undefined;
+    const pausedMs = Math.max(nowMs - node.lastMs, (clock.epochMicros() - node.lastMicros) / 1000);
+    return pausedMs <= givenMs(clock, pauseMs) * replicas ? node : undefined;
   }
 
   #first(cellID: string, name: string, peer: string, nowMs: MonotonicMs): LostNode {
-    const { logger, orphanedPodGraceMs: graceMs } = this.#options;
+    const { clock, logger, orphanedPodGraceMs: graceMs } = this.#options;
     if (graceMs > 0)
       logger.warn("Refusing pod garbage collection of pods whose Node object is gone", {
         cell: cellID,
         node: printable(name),
         graceMs,
       });
-    const node = { sinceMs: nowMs, lastMs: nowMs, hasLetGo: false };
+    const node = { sinceMs: nowMs, lastMs: nowMs, lastMicros: clock.epochMicros(), hasLetGo: false };
     const nodes = this.#nodes.get(peer) ?? new Map<string, LostNode>();
     this.#nodes.set(peer, nodes);
     nodes.delete(idOf(cellID, name));

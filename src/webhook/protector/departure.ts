@@ -48,12 +48,6 @@ export interface Tombstone {
   readonly stateNamespace: string;
 }
 
-/**
- * How long the counts of a PodProtector that was made again are not in force. What was admitted on the former object
- * can commit until then, and the new one has no record of it. It is the default of --aggregator-settle-window.
- */
-export const remadeSettleMs = 75_000;
-
 /** Of an object as it came, valid or not. Never throws. */
 export function marksOf(raw: unknown): Marks {
   const { metadata, spec, status } = fieldsOf(raw);
@@ -115,17 +109,18 @@ export type Fate =
  * What an original generator made may be gone for good, as it deletes without a mark, and so may what was released
  * beyond the list. An hour is enough for a person to see what a restore or a lost etcd has done, and to make it again.
  */
-export const unknownGraceHours = 1;
+export const unknownGraceMs = 3_600_000;
 
 const remains: Fate = { kind: "tombstone", awaitsDefinition: false };
 
 export interface Patience {
   /** Of tombstones; 0 = for ever. */
   readonly ttlMs: number;
-  readonly unknownGraceMs: number;
+  /** Of what may have been released. */
+  readonly graceMs: number;
 }
 
-export function fateOf(last: Marks, evidence: Evidence, { ttlMs, unknownGraceMs }: Patience): Fate {
+export function fateOf(last: Marks, evidence: Evidence, { ttlMs, graceMs }: Patience): Fate {
   const { goneForMs, isLetGo, isDeletionSeen, mayHaveBeenReleased } = evidence;
   if (last.isReleased) return { kind: "gone", why: "released" };
   if (last.neverHadFloor) return { kind: "gone", why: "without-floor" };
@@ -133,11 +128,11 @@ export function fateOf(last: Marks, evidence: Evidence, { ttlMs, unknownGraceMs 
   if (ttlMs > 0 && goneForMs >= ttlMs) return { kind: "gone", why: "expired" };
   switch (last.maker) {
     case "generator":
-      if (mayHaveBeenReleased && goneForMs >= unknownGraceMs) return { kind: "gone", why: "perhaps-released" };
+      if (mayHaveBeenReleased && goneForMs >= graceMs) return { kind: "gone", why: "perhaps-released" };
       return last.isDangling && last.isTerminating ? afterDeletion(evidence, "deleted-while-dangling") : remains;
     case "original-generator":
       if (isDeletionSeen) return afterDeletion(evidence);
-      return goneForMs >= unknownGraceMs ? { kind: "gone", why: "absent-for-long" } : remains;
+      return goneForMs >= graceMs ? { kind: "gone", why: "absent-for-long" } : remains;
     case "person":
       return isDeletionSeen ? afterDeletion(evidence) : remains;
     default:

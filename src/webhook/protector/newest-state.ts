@@ -13,13 +13,13 @@
  *   because a write compares and swaps; but a refusal needs no write. So a state that may be old is suspected before
  *   it refuses: the next batch reads the object live.
  *
- * Which counts a restore of the core has lost is kept beside it, in lost-counts.ts.
+ * Which counts are in doubt is kept beside it, in doubts/.
  */
 import { type RecountMarks } from "../../accounting/count/recount-mark.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { assertNever } from "../../util/assert.ts";
-import { longAgo, type MonotonicMs } from "../../util/clock.ts";
-import { LostCounts } from "./doubts/lost-counts.ts";
+import { type Clock, longAgo, type MonotonicMs } from "../../util/clock.ts";
+import { Doubts } from "./doubts/doubts.ts";
 import { type ProtectorView } from "./protector-view.ts";
 
 /** Conflicts in a row after which the watch is still trusted. A replica wins every other race, so four are rare. */
@@ -147,17 +147,18 @@ function newerOf(newest: ProtectorView, view: ProtectorView): ProtectorView {
 /** One GET a second keeps a refusal fresh enough for those who ask again, however many ask. */
 const suspectIntervalMs = 1_000;
 
-/** The machine of one object, with the counts that a restore has lost. */
+/** The machine of one object, with what is in doubt of its counts. */
 export class NewestState {
   #state: State;
-  readonly #lost: LostCounts;
+  readonly #doubts: Doubts;
   /** The last suspicion. */
   #suspectedAt: MonotonicMs = longAgo;
 
-  /** `view`: what the watch shows first. */
-  constructor(view: ProtectorView, marks: RecountMarks) {
+  /** `view`: what the watch shows first. `isRemade`: as Doubts.renewed. */
+  constructor(view: ProtectorView, marks: RecountMarks, clock: Clock, isRemade = false) {
     this.#state = firstState(view);
-    this.#lost = new LostCounts(marks);
+    this.#doubts = new Doubts(marks, clock);
+    this.#doubts.renewed(isRemade);
   }
 
   get view(): ProtectorView {
@@ -179,9 +180,9 @@ export class NewestState {
     return this.#state.trust.kind === "behind";
   }
 
-  /** By cell, the worker version up to which counts are not there. */
-  countsLostUpTo(): ReadonlyMap<string, ResourceVersion> {
-    return this.#lost.versions();
+  /** As Doubts.of. */
+  get doubtOf(): Doubts["of"] {
+    return this.#doubts.of;
   }
 
   /** The watch has delivered this state, of the same UID. */
@@ -230,7 +231,7 @@ export class NewestState {
    */
   readLive(view: ProtectorView, known: ProtectorView): boolean {
     const isRestored = view.uid === known.uid && isNewer(known, view);
-    if (isRestored) this.#lost.restored(known);
+    if (isRestored) this.#doubts.restored(known);
     this.#advance(isRestored ? { on: "restored", view } : { on: "live", view, known });
     return isRestored;
   }
@@ -240,8 +241,8 @@ export class NewestState {
     this.#state = next(this.#state, event);
     const { newest } = this.#state;
     if (newest === before) return;
-    if (newest.uid === before.uid) this.#lost.replaced(before, newest);
-    else this.#lost.clear();
+    if (newest.uid === before.uid) this.#doubts.replaced(before, newest);
+    else this.#doubts.renewed(!before.isReleased);
   }
 }
 

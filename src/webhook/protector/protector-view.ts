@@ -132,10 +132,7 @@ export interface Rule {
 }
 
 /** What besides the object itself deletions are judged by. */
-export type CountsInForce = Pick<
-  ReservationContext,
-  "countsLostUpTo" | "silentForMs" | "isRetiring" | "held" | "isRemade" | "countedBeforeEdit"
->;
+export type CountsInForce = Pick<ReservationContext, "doubtOf" | "silentForMs" | "isRetiring" | "held">;
 
 /** Judges `deletions` in the order given; all must be counted by `view`. */
 export function judge(

@@ -9,15 +9,13 @@ import { type ResourceVersion } from "../../api/resource-version.ts";
 import { type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type Gathering } from "../../retry-batch/index.ts";
 import { assert } from "../../util/assert.ts";
-import { type MonotonicMs } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { LastKnownQuota } from "../outage/last-known-quota.ts";
 import { type Core } from "./core.ts";
-import { cellsCountedBefore, type EditedBack, editedBackSettleMs, isEdited } from "./doubts/edited-back.ts";
 import { LegacyHold } from "./doubts/legacy-hold.ts";
 import { NewestState } from "./newest-state.ts";
 import { type CountsInForce, judge, type ProtectorView, withStatus } from "./protector-view.ts";
-import { remadeSettleMs, type Tombstone } from "./departure.ts";
+import { type Tombstone } from "./departure.ts";
 import { idlePace } from "./write-pace.ts";
 import { noGathering, WriteTurn } from "./write-turn.ts";
 
@@ -42,10 +40,6 @@ export class Protector {
   #state: NewestState | undefined;
   #unusable: Unusable | undefined;
   #tombstone: Tombstone | undefined;
-  /** Another object had the name before, and was not let go. */
-  #remade: { readonly formerUID: string; readonly sinceMs: MonotonicMs } | undefined;
-  /** Its selector was edited, and some counts were there before. */
-  #editedBack: EditedBack | undefined;
   /** From the first deletion on that is to be recorded. */
   #turn: WriteTurn | undefined;
   readonly #pace = idlePace();
@@ -111,25 +105,11 @@ export class Protector {
   #countsInForce(state: NewestState): CountsInForce {
     const { uid } = state.view;
     return {
-      countsLostUpTo: state.countsLostUpTo(),
+      doubtOf: state.doubtOf,
       silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
       isRetiring: (cellID) => this.core.cells.isForgotten(cellID),
       held: this.#legacyHold?.held(this.core.clock.monotonicMs()) ?? noneHeld,
-      isRemade: this.#isSettling,
-      countedBeforeEdit: this.#cellsInDoubt(),
     };
-  }
-
-  /** Cells whose counts may be from before an edit that was undone. */
-  #cellsInDoubt(): EditedBack["cells"] | undefined {
-    const edited = this.#editedBack;
-    if (edited === undefined || this.core.clock.monotonicMs() - edited.atMs >= editedBackSettleMs) return undefined;
-    return edited.cells;
-  }
-
-  /** What was admitted on a former object of the name may still be carried out. */
-  get #isSettling(): boolean {
-    return this.#remade !== undefined && this.core.clock.monotonicMs() - this.#remade.sinceMs < remadeSettleMs;
   }
 
   /** From now on called after each change of what is known, as soon as it can be judged by; undefined = no more. */
@@ -142,17 +122,18 @@ export class Protector {
   /** The watch has delivered a valid state. */
   watched(view: ProtectorView): void {
     this.#unusable = undefined;
-    this.#appeared(view.uid);
+    this.#tombstone = undefined;
     if (this.#state?.view.uid !== view.uid) {
-      this.#state = new NewestState(view, this.core.marks);
+      // What was let go has left no state.
+      const isRemade = this.#state !== undefined && !this.#state.view.isReleased;
+      this.#state = new NewestState(view, this.core.marks, this.core.clock, isRemade);
       this.#legacyHold = undefined;
-      this.#editedBack = undefined;
       this.#onChange?.();
       return;
     }
     const before = this.#state.view;
     this.#state.watched(view);
-    this.#observe(before);
+    this.#observe();
     if (this.#state.view === before) return;
     this.core.hasSeenWrites = true;
     this.#onChange?.();
@@ -161,15 +142,8 @@ export class Protector {
   /** The watch has delivered an invalid state. */
   rejected(unusable: Unusable): void {
     this.#unusable = unusable;
-    this.#appeared(unusable.uid);
-    this.#onChange?.();
-  }
-
-  #appeared(uid: string): void {
-    const former = this.#tombstone;
     this.#tombstone = undefined;
-    if (former === undefined || former.uid === uid) return;
-    this.#remade = { formerUID: former.uid, sinceMs: this.core.clock.monotonicMs() };
+    this.#onChange?.();
   }
 
   /** The PodProtector is gone, but nobody has let it go. */
@@ -178,17 +152,11 @@ export class Protector {
     this.#onChange?.();
   }
 
-  /** The former object was let go after all, so its name is as any other. */
-  letGoFormer(uid: string): void {
-    if (this.#remade?.formerUID === uid) this.#remade = undefined;
-  }
-
   /** The PodProtector is really gone. */
   removed(): void {
     this.#state = undefined;
     this.#unusable = undefined;
     this.#tombstone = undefined;
-    this.#remade = undefined;
     this.#onChange?.();
     this.#leave();
   }
@@ -213,11 +181,8 @@ export class Protector {
   /** The answer of a live GET; `known` was the view when it was sent. Returns true when the core was restored. */
   readLive(view: ProtectorView, known: ProtectorView): boolean {
     const shown = this.view;
-    // Before the watch shows that the former one is gone, which ends this if it was let go.
-    if (shown?.uid === known.uid && view.uid !== known.uid && !shown.isReleased)
-      this.#remade = { formerUID: known.uid, sinceMs: this.core.clock.monotonicMs() };
     const isRestored = this.#state?.readLive(view, known) === true;
-    this.#observe(shown);
+    this.#observe();
     if (this.view !== shown) this.#onChange?.();
     return isRestored;
   }
@@ -253,9 +218,8 @@ export class Protector {
   wrote(view: ProtectorView, durationMs: number, size: number): void {
     if (this.#state !== undefined) {
       this.core.hasSeenWrites = true;
-      const before = this.#state.view;
       this.#state.wrote(view);
-      this.#observe(before);
+      this.#observe();
     }
     this.joinTurns();
     this.#turn?.wrote(view.resourceVersion, durationMs, size);
@@ -274,14 +238,11 @@ export class Protector {
       this.#legacyHold.admitted(cellID, pod.uid, nowMs);
     }
     // The watch may have been faster than the answer of the write.
-    this.#observe(this.view);
+    this.#observe();
   }
 
-  /** The newest state may have changed; `before` is what it was. */
-  #observe(before: ProtectorView | undefined): void {
-    const { view } = this;
-    if (view !== undefined && before !== undefined && isEdited(before, view))
-      this.#editedBack = { atMs: this.core.clock.monotonicMs(), cells: cellsCountedBefore(view) };
+  /** The newest state may have changed. */
+  #observe(): void {
     this.#legacyHold?.observe(this.view?.protector.status?.cells ?? [], this.core.clock.monotonicMs());
   }
 

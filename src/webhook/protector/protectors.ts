@@ -140,7 +140,7 @@ export class Protectors {
 
   #take({ key, uid, content }: WatchedProtector): void {
     const known = this.#protectors.get(key);
-    this.#tombstones.appeared(key, uid);
+    this.#tombstones.forget(key);
     const read = content.ok ? viewOf(content.stored, known?.view) : content;
     if (!read.ok) {
       const outline = content.ok ? outlineOf(content.stored.protector) : content.outline;
@@ -181,7 +181,6 @@ export class Protectors {
 
   #release(protector: Protector, uid: string): void {
     if (protector.tombstone?.uid === uid) this.#drop(protector.key);
-    else protector.letGoFormer(uid);
   }
 
   #drop(key: ObjectKey): void {

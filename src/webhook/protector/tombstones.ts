@@ -7,11 +7,11 @@
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type GeneratorState, isLetGo, readGeneratorState } from "../../kube/generator-state.ts";
 import { asKubeError, type KubeError } from "../../kube/kube-client.ts";
-import { MissedReleases, readListEveryHours } from "../../kube/missed-releases.ts";
+import { MissedReleases, readListEveryMs } from "../../kube/missed-releases.ts";
 import { type ReadDefinition } from "../../kube/pod-protectors.ts";
-import { type Clock, hoursMs, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
+import { type Clock, givenMs, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { type Core } from "./core.ts";
-import { type Fate, fateOf, type GoneReason, type Marks, remadeSettleMs, type Tombstone, unknownGraceHours } from "./departure.ts";
+import { type Fate, fateOf, type GoneReason, type Marks, type Tombstone, unknownGraceMs } from "./departure.ts";
 import { type Protector } from "./protector.ts";
 
 /** What cannot be read; the label of a metric. */
@@ -42,8 +42,6 @@ interface Entry {
   definition: ReadDefinition | undefined;
   isLetGo: boolean;
   isRaised: boolean;
-  /** Since when another object has the name. */
-  remadeAtMs: MonotonicMs | undefined;
 }
 
 /** A person who lets one go waits for it; four GETs a minute of one small object cost a core nothing. */
@@ -76,11 +74,8 @@ export class Tombstones {
     this.#listReadAtMs = options.clock.monotonicMs();
   }
 
-  /** Those that nothing has replaced under its name. */
   get size(): number {
-    let size = 0;
-    for (const { remadeAtMs } of this.#entries.values()) if (remadeAtMs === undefined) size += 1;
-    return size;
+    return this.#entries.size;
   }
 
   /**
@@ -105,7 +100,6 @@ export class Tombstones {
       definition: undefined,
       isLetGo: false,
       isRaised: false,
-      remadeAtMs: undefined,
     };
     // What is certain needs no reading.
     if (this.#fateOf(entry).kind === "gone") {
@@ -116,14 +110,6 @@ export class Tombstones {
     protector.vanished(tombstone);
     this.#look();
     return true;
-  }
-
-  /** An object with this UID is there under the name. */
-  appeared(key: ObjectKey, uid: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    if (entry.tombstone.uid === uid) this.#entries.delete(key);
-    else entry.remadeAtMs ??= this.#options.clock.monotonicMs();
   }
 
   /** The name is let go for certain. */
@@ -176,12 +162,12 @@ export class Tombstones {
     if (this.#isWanted) return this.#lookAfter(0);
     if (this.#failures > 0) return this.#lookAfter(Math.min(lookIntervalMs, retryMs * 2 ** (this.#failures - 1)));
     const isBusy = this.#entries.size > 0 || this.#options.core.definition.isDue;
-    this.#lookAfter(isBusy ? lookIntervalMs : hoursMs(this.#options.clock, readListEveryHours));
+    this.#lookAfter(isBusy ? lookIntervalMs : givenMs(this.#options.clock, readListEveryMs));
   }
 
   #isListOld(): boolean {
     const { clock } = this.#options;
-    return later(this.#listReadAtMs, hoursMs(clock, readListEveryHours)) <= clock.monotonicMs();
+    return later(this.#listReadAtMs, givenMs(clock, readListEveryMs)) <= clock.monotonicMs();
   }
 
   async #readState(): Promise<GeneratorState | undefined> {
@@ -218,12 +204,12 @@ export class Tombstones {
     const goneForMs = clock.monotonicMs() - tombstone.sinceMs;
     const { mayHaveBeenReleased = false } = tombstone;
     const evidence = { isDeletionSeen, goneForMs, isLetGo: letGo, mayHaveBeenReleased, definition, definitionUID };
-    return fateOf(last, evidence, { ttlMs, unknownGraceMs: hoursMs(clock, unknownGraceHours) });
+    return fateOf(last, evidence, { ttlMs, graceMs: givenMs(clock, unknownGraceMs) });
   }
 
   #decide(entry: Entry): void {
-    const { protector, tombstone, remadeAtMs } = entry;
-    const { clock, release, onRaised, onGone } = this.#options;
+    const { protector, tombstone } = entry;
+    const { release, onRaised, onGone } = this.#options;
     // It has come back meanwhile, or is gone once more.
     if (this.#entries.get(protector.key) !== entry) return;
     const fate = this.#fateOf(entry);
@@ -231,10 +217,6 @@ export class Tombstones {
       this.#entries.delete(protector.key);
       release(protector, tombstone.uid);
       return onGone(protector, tombstone, fate.why, entry.isRaised);
-    }
-    if (remadeAtMs !== undefined) {
-      if (clock.monotonicMs() - remadeAtMs >= remadeSettleMs) this.#entries.delete(protector.key);
-      return;
     }
     if (entry.isRaised) return;
     entry.isRaised = true;

@@ -7,11 +7,9 @@ import { randomBytes } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { request } from "undici";
 import { type KubeAssets } from "../../../scripts/kube-assets.ts";
 import { clusterAt, writeKubeconfig } from "../../support/kubeconfig.ts";
 import { AdminClient } from "./admin-client.ts";
-import { Limiter } from "./limiter.ts";
 import { type ManagedProcess, type ProcessSet } from "../../../scripts/child-processes.ts";
 import {
   apiServerArgs,
@@ -27,6 +25,7 @@ import {
   writeClusterFiles,
   writeTokens,
 } from "./control-plane.ts";
+import { EtcdData } from "./etcd-data.ts";
 import { MetricsText } from "./metrics-text.ts";
 import { createNodes } from "./nodes.ts";
 import { freePorts, isPortTaken } from "./ports.ts";
@@ -43,6 +42,8 @@ export interface ClusterOptions {
   readonly scheduler?: boolean;
   /** Further arguments of the API server. */
   readonly apiServerArgs?: readonly string[];
+  /** The size at which etcd takes no more writes; default: its own, 2 GB. */
+  readonly etcdQuotaBytes?: number;
   /** Number of node objects, node-0 and so on, Ready and untainted; default 1. */
   readonly nodes?: number;
 }
@@ -62,7 +63,6 @@ const readyLimitMs = 90_000;
 const apiServerGraceMs = 5_000;
 /** The log of a restarted server continues the old one; its last words are in here. */
 const logTailChars = 4_000;
-const etcdRequestsInFlight = 16;
 
 /**
  * Starts a cluster and resolves when its API server is ready and its nodes exist. Everything is stopped when that
@@ -91,6 +91,7 @@ export class Cluster {
   readonly url: string;
   readonly port: number;
   readonly directory: string;
+  readonly etcd: EtcdData;
   readonly #environment: ClusterEnvironment;
   readonly #options: ClusterOptions;
   readonly #etcdPort: number;
@@ -112,6 +113,7 @@ export class Cluster {
     this.#environment = environment;
     this.#options = options;
     this.#etcdPort = ports.etcdPort;
+    this.etcd = new EtcdData(ports.etcdPort);
     this.#files = clusterFiles(environment.directory);
     const own = [
       { name: "admin", groups: ["system:masters"] },
@@ -125,7 +127,7 @@ export class Cluster {
 
   async start(): Promise<void> {
     writeClusterFiles(this.#files, this.#users);
-    this.#etcd = this.#run("etcd", etcdArgs(this.#files, this.#etcdPort));
+    this.#startEtcd();
     await this.startApiServer();
     await this.#furnish();
   }
@@ -291,8 +293,12 @@ export class Cluster {
     await this.#etcd?.exited;
     rmSync(this.#files.etcdData, { recursive: true, force: true });
     fill();
-    this.#etcd = this.#run("etcd", etcdArgs(this.#files, this.#etcdPort));
+    this.#startEtcd();
     await this.startApiServer();
+  }
+
+  #startEtcd(): void {
+    this.#etcd = this.#run("etcd", etcdArgs(this.#files, this.#etcdPort, this.#options.etcdQuotaBytes));
   }
 
   /** SIGSTOP: writes hang and may commit after resumeEtcd. */
@@ -302,38 +308,6 @@ export class Cluster {
 
   resumeEtcd(): void {
     this.#etcd?.signal("SIGCONT");
-  }
-
-  /**
-   * Takes an object out of etcd behind the API server's back: no finalizer is asked, no deletionTimestamp is ever seen.
-   * `path` is the object's key without the prefix, such as "deployments/default/web". Throws when there was no such
-   * key.
-   */
-  async loseObject(path: string): Promise<void> {
-    const deleted = await this.#deleteRange({ key: base64(`/registry/${path}`) });
-    if (deleted !== 1) throw new Error(`etcd has no /registry/${path}`);
-  }
-
-  /** The same for all keys that begin with `prefix`, which ends with a slash. Resolves to their number. */
-  async loseObjects(prefix: string): Promise<number> {
-    const end = `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`;
-    return this.#deleteRange({ key: base64(`/registry/${prefix}`), range_end: base64(`/registry/${end}`) });
-  }
-
-  /** So many more versions, as of a cluster that has been in use: a new history reaches them only after a while. */
-  async age(versions: number): Promise<void> {
-    const body = JSON.stringify({ key: base64("/e2e/age"), value: base64("-") });
-    const url = `http://127.0.0.1:${this.#etcdPort}/v3/kv/put`;
-    await new Limiter(etcdRequestsInFlight).all(Array.from({ length: versions }), async () => {
-      const { body: answer } = await request(url, { method: "POST", body });
-      await answer.dump();
-    });
-  }
-
-  async #deleteRange(range: Readonly<Record<string, string>>): Promise<number> {
-    const url = `http://127.0.0.1:${this.#etcdPort}/v3/kv/deleterange`;
-    const response = await request(url, { method: "POST", body: JSON.stringify(range) });
-    return Number(((await response.body.json()) as { readonly deleted?: string }).deleted ?? 0);
   }
 
   async isReady(): Promise<boolean> {
@@ -381,10 +355,6 @@ export class Cluster {
     const { assets, processes } = this.#environment;
     return processes.start({ name: `${this.name}/${name}`, command: assets[name], args, logFile });
   }
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString("base64");
 }
 
 function newToken(): string {

@@ -79,7 +79,7 @@ export function writeClusterFiles(files: ClusterFiles, users: readonly ClusterUs
   writeFileSync(files.auditPolicy, JSON.stringify(auditPolicy));
 }
 
-export function etcdArgs(files: ClusterFiles, clientPort: number): readonly string[] {
+export function etcdArgs(files: ClusterFiles, clientPort: number, quotaBytes = 0): readonly string[] {
   return [
     `--data-dir=${files.etcdData}`,
     `--listen-client-urls=http://127.0.0.1:${clientPort}`,
@@ -87,6 +87,7 @@ export function etcdArgs(files: ClusterFiles, clientPort: number): readonly stri
     "--listen-peer-urls=http://127.0.0.1:0", // a single member has no peers
     "--unsafe-no-fsync", // nothing has to survive a power cut
     "--log-level=warn",
+    `--quota-backend-bytes=${quotaBytes}`, // 0 = the default
   ];
 }
 

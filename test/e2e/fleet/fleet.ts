@@ -151,15 +151,28 @@ export class Fleet {
   }
 
   /**
-   * Resolves when the core's watch of PodProtectors has brought something to every webhook replica within the last
-   * `elapsedMs()`.
+   * Resolves when the core's watch of PodProtectors has brought something to every webhook replica, or `observers`,
+   * within the last `elapsedMs()`.
    */
-  async waitHeard(elapsedMs: () => number, limitMs: number): Promise<void> {
-    await waitFor("every webhook has news of the PodProtectors", limitMs, async () => {
-      const texts = await Promise.all(this.webhooks.map((webhook) => webhook.metrics()));
+  async waitHeard(elapsedMs: () => number, limitMs: number, observers = this.webhooks): Promise<void> {
+    await waitFor("all have news of the PodProtectors", limitMs, async () => {
+      const texts = await Promise.all(observers.map((observer) => observer.metrics()));
       const silences = texts.map((text) => text.value(silenceMetric, { informer: "podprotectors" }) ?? Infinity);
       return silences.every((seconds) => seconds * 1000 < elapsedMs());
     });
+  }
+
+  /**
+   * Resolves when every webhook replica, or `observers`, has seen all writes of before, and that the core takes some:
+   * none admits on the last known quota before that.
+   */
+  async waitWriteSeen(protector: string, observers = this.webhooks): Promise<void> {
+    // The watch may be faster than the answer.
+    const sentMs = performance.now();
+    await this.core.admin.mergePatch(this.protectorPath(protector), {
+      metadata: { annotations: { "e2e/write": "1" } },
+    });
+    await this.waitHeard(() => performance.now() - sentMs, 30_000, observers);
   }
 
   /** Sum of a counter over the webhook replicas; a killed replica's count is lost with it. */
@@ -294,7 +307,7 @@ async function startProxy(context: CaseContext, cluster: Cluster): Promise<Laggi
   return proxy;
 }
 
-function proxyUrl({ port }: LaggingProxy): string {
+export function proxyUrl({ port }: LaggingProxy): string {
   return `https://127.0.0.1:${port}`;
 }
 

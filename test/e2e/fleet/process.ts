@@ -69,6 +69,11 @@ export async function startPodseidon(options: PodseidonOptions): Promise<Podseid
   }
 }
 
+/** An aggregator is ready a settle window after its start. No request in a case takes so long. */
+function startArgs(role: string): readonly string[] {
+  return role.includes("aggregator") ? ["--aggregator-settle-window=10s"] : [];
+}
+
 /** New ports, one for each listener. */
 export async function choosePorts(): Promise<PodseidonPorts> {
   const [health = 0, metrics = 0, webhook = 0] = await freePorts(3);
@@ -86,7 +91,8 @@ export class PodseidonProcess {
     const { processes, name, directory, role, env = {} } = options;
     const { command, args: before, unknownFlags = [] } = options.program ?? program();
     const known = options.args.filter((arg) => !unknownFlags.includes(arg.replace(/^--|=.*$/gs, "")));
-    const args = [...before, `--role=${role}`, ...listenerArgs(ports, options.tls), ...known];
+    const own = [`--role=${role}`, ...listenerArgs(ports, options.tls), ...startArgs(role)];
+    const args = [...before, ...own, ...known];
     this.#role = new RoleProcess({ processes, name, command, args, directory, env, healthPort: ports.health });
   }
 
@@ -136,10 +142,14 @@ export class PodseidonProcess {
     return startPodseidon({ ...this.#options, ...(as && { program: as }), ports: this.ports });
   }
 
-  /** One more process with the same arguments, beside this one, on ports of its own. */
-  startAnother(name: string, readyLimitMs = defaultReadyLimitMs): Promise<PodseidonProcess> {
+  /** One more process beside this one, with the same arguments, then those of `more`, on ports of its own. */
+  startAnother(
+    name: string,
+    readyLimitMs = defaultReadyLimitMs,
+    more: readonly string[] = [],
+  ): Promise<PodseidonProcess> {
     const { ports: _, ...options } = this.#options;
-    return startPodseidon({ ...options, name, readyLimitMs });
+    return startPodseidon({ ...options, name, args: [...options.args, ...more], readyLimitMs });
   }
 }
 

@@ -145,6 +145,7 @@ export async function startManifestPods(
   const token = await cluster.serviceAccountToken(systemNamespace, serviceAccountName);
   const kubeconfig = cluster.kubeconfigForToken(`account-${serviceAccountName}`, token);
   const accountVariables = inClusterVariables(args);
+  const windows = shortWindows(args);
   context.say(
     `substituted in ${cluster.name}, ${name}: mounted token of ${serviceAccountName} -> kubeconfig with ` +
       `a token of it (${accountVariables.join(", ")})`,
@@ -155,7 +156,10 @@ export async function startManifestPods(
     ...readDockerfile(readFileSync(dockerfile, "utf8")).env,
     ...(await serviceEnvironment(cluster)),
     ...Object.fromEntries(accountVariables.map((variable) => [variable, kubeconfig])),
+    ...windows,
   };
+  for (const [variable, value] of Object.entries(windows))
+    context.say(`substituted in ${cluster.name}, ${name}: ${variable}=${value}`);
   const pods: ManifestPod[] = [];
   for (let replica = 0; replica < deployment.spec.replicas; replica++) {
     const ports = await choosePorts(container);
@@ -172,6 +176,14 @@ export async function startManifestPods(
     pods.push(new ManifestPod(deployment, managed, ports));
   }
   return { cluster, deployment, volumes: mounted, pods };
+}
+
+/**
+ * An aggregator is ready a settle window after its start, which by default is longer than all else in a case. None is
+ * shorter than the fence delay of 10 s.
+ */
+export function shortWindows(args: readonly string[]): Readonly<Record<string, string>> {
+  return args.includes("--role=aggregator") ? { PODSEIDON_FLAG_AGGREGATOR_SETTLE_WINDOW: "10s" } : {};
 }
 
 /**

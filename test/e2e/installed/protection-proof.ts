@@ -162,7 +162,7 @@ export class ProtectionProof {
       const isThere = status?.cells.some(({ cellID }) => cellID === "gone") ?? false;
       return !isThere && metadata.annotations?.[annotations.removeCellOnce] === undefined;
     });
-    await core.loseObject(`deployments/${namespace}/lost`);
+    await core.etcd.loseObject(`deployments/${namespace}/lost`);
     const query = { namespace, reason: "Dangling", about: { kind: "PodProtector", name } };
     await waitFor("an Event tells of the lost source", limitMs, () => eventMessage(core.admin, query));
     assert.equal((await core.admin.request("GET", path)).code, 200, "the protector stays");

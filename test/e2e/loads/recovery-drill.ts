@@ -82,7 +82,7 @@ export class RecoveryDrill {
 
   /** Behind the API server's back, so that it also works while that is away. */
   async lose({ cluster }: Worker, name: string): Promise<void> {
-    await cluster.loseObject(`pods/${this.fleet.namespace}/${name}`);
+    await cluster.etcd.loseObject(`pods/${this.fleet.namespace}/${name}`);
   }
 
   /** Resolves when the deletion is admitted. */

@@ -76,6 +76,7 @@ const statusFields: Fields<PodProtectorStatus> = {
       recountedAt: "leaf",
       countedSpec: "leaf",
       countedMinReadySeconds: "leaf",
+      countedGeneration: "leaf",
     },
     admissionHistory: {
       buckets: {

@@ -30,6 +30,7 @@ const extensions = new Set([
   "recountedAt",
   "countedSpec",
   "countedMinReadySeconds",
+  "countedGeneration",
   "initializedReplicas",
   "podResourceVersion",
   "podUIDDigests",

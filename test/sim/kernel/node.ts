@@ -1,6 +1,7 @@
 /**
  * A machine, or a process on it: a clock of its own, which may be off, drift and jump; it may die. A dead
- * node's timers never fire, so that its code stops at the very point where it waits; a paused one's fire late.
+ * node's timers never fire, so that its code stops at the very point where it waits; a paused one's fire late. The
+ * monotonic clock of a suspended one stands still meanwhile, and its timers with it.
  */
 import { type MonotonicMs, type Clock, type EpochMicros, type Timer } from "../../../src/util/clock.ts";
 import { type Kernel } from "./kernel.ts";
@@ -15,8 +16,8 @@ export interface ClockSettings {
   readonly offsetMs: number;
   /** How fast the monotonic clock runs: 1 = true. */
   readonly rate: number;
-  /** As Clock.hourMs. */
-  readonly hourMs?: number;
+  /** As Clock.givenShare. */
+  readonly givenShare?: number;
 }
 
 export class SimNode {
@@ -29,18 +30,22 @@ export class SimNode {
   #offsetMs: number;
   #isAlive = true;
   #pausedUntilMs = 0;
+  #suspendedFromMs = 0;
+  #suspendedUntilMs = 0;
+  /** For how long the monotonic clock has stood still before that. */
+  #stoodBeforeMs = 0;
   /** Work that waits for the end of a pause, oldest first. */
   readonly #deferred: (() => void)[] = [];
 
-  constructor(kernel: Kernel, name: string, { offsetMs, rate, hourMs }: ClockSettings = { offsetMs: 0, rate: 1 }) {
+  constructor(kernel: Kernel, name: string, { offsetMs, rate, givenShare }: ClockSettings = { offsetMs: 0, rate: 1 }) {
     this.kernel = kernel;
     this.name = name;
     this.bornMs = kernel.nowMs;
     this.#offsetMs = offsetMs;
     this.#rate = rate;
     this.clock = {
-      ...(hourMs === undefined ? {} : { hourMs }),
-      monotonicMs: () => (kernel.nowMs * rate) as MonotonicMs,
+      ...(givenShare === undefined ? {} : { givenShare }),
+      monotonicMs: () => ((kernel.nowMs - this.#stoodMs()) * rate) as MonotonicMs,
       epochMicros: () => Math.round((epochMs + kernel.nowMs * rate + this.#offsetMs) * 1000) as EpochMicros,
       setTimer: (delayMs, callback) => this.#setTimer(delayMs, callback),
     };
@@ -58,6 +63,19 @@ export class SimNode {
   /** Runs nothing for that long (SIGSTOP, a long garbage collection), and then all at once. */
   pauseFor(durationMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.kernel.nowMs + durationMs);
+  }
+
+  /** The machine sleeps for that long, and its monotonic clock stands still: as Linux has it. */
+  suspendFor(durationMs: number): void {
+    this.#stoodBeforeMs = this.#stoodMs();
+    this.#suspendedFromMs = this.kernel.nowMs;
+    this.#suspendedUntilMs = this.kernel.nowMs + durationMs;
+    this.pauseFor(durationMs);
+  }
+
+  #stoodMs(): number {
+    const untilMs = Math.min(this.kernel.nowMs, this.#suspendedUntilMs);
+    return this.#stoodBeforeMs + Math.max(0, untilMs - this.#suspendedFromMs);
   }
 
   /** Until when the node runs nothing, or the end of its last pause; 0 = it was never paused. */
@@ -101,11 +119,16 @@ export class SimNode {
     // Nothing that a dead node still does may reach the world.
     if (!this.#isAlive) return { cancel() {} };
     let isCancelled = false;
-    const event = this.kernel.schedule(delay, () =>
+    const dueMs = this.kernel.nowMs + delay - this.#stoodMs();
+    const fire = (): void =>
       this.execute(() => {
-        if (!isCancelled) callback();
-      }),
-    );
+        if (isCancelled) return;
+        // What the clock has stood still since is still to be waited for.
+        const restMs = dueMs + this.#stoodMs() - this.kernel.nowMs;
+        if (restMs < 1) callback();
+        else event = this.kernel.schedule(restMs, fire);
+      });
+    let event = this.kernel.schedule(delay, fire);
     return {
       cancel() {
         isCancelled = true;

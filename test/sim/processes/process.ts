@@ -95,6 +95,8 @@ export class SimProcess {
       productVersion: "1.0.0",
       clients,
       ...(limits === undefined ? {} : { limits }),
+      // A world begins in the midst of a good day.
+      hasBeenUp: this.#starts === 1,
       health: { register: (_name, check) => void this.#checks.push(check) },
       createServer: ({ fetch }) => ({
         name: "webhook",

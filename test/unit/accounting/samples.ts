@@ -4,7 +4,7 @@
  */
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { formatMicroTime, type MicroTime } from "../../../src/api/micro-time.ts";
-import { type ResourceVersion } from "../../../src/api/resource-version.ts";
+import { compareResourceVersions, type ResourceVersion } from "../../../src/api/resource-version.ts";
 import {
   type Aggregation,
   type Bucket,
@@ -22,7 +22,7 @@ import { type Snapshot, type SnapshotPod } from "../../../src/accounting/settle/
 import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID, packDigests } from "../../../src/accounting/history/uid-digest.ts";
 import { objectKey } from "../../../src/api/object-key.ts";
-import { type EpochMicros } from "../../../src/util/clock.ts";
+import { type EpochMicros, longAgo } from "../../../src/util/clock.ts";
 import { at as ms } from "../../support/moment.ts";
 
 /** A moment, in seconds after the tests' beginning of time. */
@@ -131,9 +131,18 @@ export function context(changes: Partial<ReservationContext> = {}): ReservationC
     held: new Map(),
     countedSpec: { isAnsweredBy: ({ countedSpec: answered }) => answered === undefined || answered === "spec" },
     requiresPodName: () => false,
-    countsLostUpTo: new Map(),
     silentForMs: () => undefined,
     ...changes,
+  };
+}
+
+/** Doubts whatever a cell has counted at or below this version. */
+export function lostUpTo(lost: ResourceVersion, of = "a"): Pick<ReservationContext, "doubtOf"> {
+  const isLater = (counted: ResourceVersion | undefined): boolean =>
+    counted !== undefined && compareResourceVersions(counted, lost) > 0;
+  return {
+    doubtOf: ({ cellID, aggregation }) =>
+      cellID === of && !isLater(aggregation?.resourceVersion) ? "lost" : undefined,
   };
 }
 
@@ -168,7 +177,7 @@ export class SampleMemory extends ProtectorMemory {
       resourceVersion: version(1),
       protector: sample,
     };
-    super(stored, "selector", { cellID: "a", marks }, ms(0));
+    super(stored, "selector", { cellID: "a", marks, blindUntilMs: longAgo }, ms(0));
     this.shown = shown;
   }
 

@@ -18,6 +18,7 @@ import {
   counts,
   disruption,
   livePod,
+  lostUpTo,
   notReady,
   pod,
   protector,
@@ -192,13 +193,13 @@ test("the bucket of an eviction outlasts every request of its pod; a successor o
 test("after a restore of the core, counts are not used until they are written again, even when equal", () => {
   const memory = new SampleMemory().counted(counts(3, { resourceVersion: version(120) })).restored(1000);
   const restored = cell(counts(3, { resourceVersion: version(120) }));
-  const lost = new Map([["a", version(120)]]);
-  assert.equal(new Protected([restored]).review(disruption("y"), { countsLostUpTo: lost }), "counts-pending");
+  const lost = lostUpTo(version(120));
+  assert.equal(new Protected([restored]).review(disruption("y"), lost), "counts-pending");
   assert.equal(plan(restored, { memory, version: 130, barrier: 75_999, now: 80_000 }).kind, "barrier");
   const written = plan(restored, { memory, version: 130, barrier: 76_001, now: 80_000 });
   assert.equal(written.kind, "write");
   const after = new Protected(written.kind === "write" ? [written.cell] : []);
-  assert.equal(after.review(disruption("y"), { countsLostUpTo: lost }), "admitted");
+  assert.equal(after.review(disruption("y"), lost), "admitted");
 });
 
 test("a deposed leader and a list from a lagging server write nothing", () => {

@@ -1,7 +1,9 @@
 /** Histories that go back: a restored core, a restored worker, a list from a server that lags. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { KubeError } from "../../../src/kube/kube-client.ts";
 import { builtInResources as types } from "../../double/engine/resources.ts";
+import { version } from "../accounting/samples.ts";
 import { type Rig, rigFor, type Running } from "./rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
@@ -263,4 +265,21 @@ test("a list from a lagging server is no reset: nothing is written or settled fr
   await rig.removePod("e");
   await rig.after(3000, { available: 4, buckets: 1 });
   assert.equal(metrics.value(historyResets), 0);
+});
+
+test("while the watch of pods is away nothing is counted: the snapshot may be of a former history", async (t) => {
+  const rig = await rigFor(t);
+  const { core, worker } = await counted(rig);
+  await rig.clock.advance(60_000);
+  worker.onRequest = (_, what) => (what.endsWith("/pods") ? new KubeError("serverError", "away") : undefined);
+  worker.dropWatches();
+  await rig.clock.advance(1_000);
+  core.log = [];
+  await rig.select("web", { matchLabels: { app: "api" } });
+  await rig.addBucket("web", { podUID: "uid-nobody", podResourceVersion: version(1) });
+  await rig.clock.advance(90_000);
+  assert.equal(core.count(statusWrite), 0);
+  worker.onRequest = () => undefined;
+  await rig.clock.advance(70_000);
+  assert.equal(rig.available("web"), 0);
 });

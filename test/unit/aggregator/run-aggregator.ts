@@ -29,6 +29,7 @@ export const defaultConfig: AggregatorSettings = {
   settlementFenceDelayMs: 10_000,
   settleWindowMs: 75_000,
   podProtectorLabelSelector: {},
+  hasBeenUp: true,
   rateJitterLow: 0.5,
   rateJitterHigh: 1,
   queue: { concurrency: 10, backoffBaseMs: 100, backoffMaxMs: 60_000, backoffConflictMs: 100 },

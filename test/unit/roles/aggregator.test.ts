@@ -46,6 +46,36 @@ test("takes the Lease in the worker, counts its cell's pods into the core, and g
   await rig.after(1500, { available: 2 }, "the Lease was free");
 });
 
+test("a process that has just started makes no first counts for a settle window, and is not ready", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web");
+  await rig.pod("a");
+  const [first, second] = [1, 2].map((seed) => ({ ...createEngineRuntime(rig, argv, seed), hasBeenUp: false }));
+  const stop = await rig.run(createAggregator(first!));
+  await rig.run(createAggregator(second!));
+  await rig.clock.advance(60_000);
+  const { text, status } = first!.health.answerAll({ ...isReady, isVerbose: true });
+  assert.equal(status, 500);
+  assert.match(text, /has just started, and makes first counts after 75 s/);
+  assert.equal(rig.available("web"), undefined);
+  await rig.after(20_000, { available: 1 });
+  for (const { health } of [first!, second!]) assert.equal(health.answerAll(isReady).status, 200);
+  await stop();
+  await rig.protect("api");
+  await rig.pod("b", { labels: { app: "api" } });
+  await rig.clock.advance(25_000);
+  assert.equal(rig.available("api"), 1, "by the former standby");
+});
+
+test("beside a webhook an aggregator that has just started keeps nobody from asking it", async (t) => {
+  const rig = await rigFor(t);
+  const both = ["--role=aggregator,webhook", `--aggregator-cell-id=${cellID}`];
+  const runtime = { ...createEngineRuntime(rig, both), hasBeenUp: false };
+  await rig.run(createAggregator(runtime));
+  await rig.clock.advance(5_000);
+  assert.equal(runtime.health.answerAll(isReady).status, 200);
+});
+
 test("what is not covered shows in the metrics of the leader and of a standby, by kind of workload", async (t) => {
   const rig = await rigFor(t);
   await rig.protect("web");

@@ -34,6 +34,7 @@ export function createEngineRuntime(
   return {
     config: loadGood(argv),
     productVersion: "1.0.0",
+    hasBeenUp: true,
     clock: rig.clock,
     rng: createSeededRng(seed),
     logger: silentLogger,

@@ -14,8 +14,6 @@ interface KnownCounts {
   readonly aggregation: Aggregation;
 }
 
-const nothingLost: ReadonlyMap<string, ResourceVersion> = new Map();
-
 export class LostCounts {
   readonly #marks: RecountMarks;
   /** By cell: counts at or below that worker version are not there. */
@@ -25,11 +23,11 @@ export class LostCounts {
     this.#marks = marks;
   }
 
-  /** By cell, the worker version up to which counts are not there. */
-  versions(): ReadonlyMap<string, ResourceVersion> {
-    // Every review asks.
-    if (this.#lost.size === 0) return nothingLost;
-    return new Map([...this.#lost].map(([cellID, { version }]) => [cellID, version]));
+  /** Whether the counts of a cell, in the newest state, are not there. */
+  has(cellID: string, { resourceVersion }: Aggregation): boolean {
+    const lost = this.#lost.get(cellID);
+    if (lost === undefined) return false;
+    return resourceVersion === undefined || compareResourceVersions(resourceVersion, lost.version) <= 0;
   }
 
   /** A live GET has shown that the core was restored; `known` was the newest state before. */

@@ -80,7 +80,7 @@ async function wipedAndRestored(context: CaseContext): Promise<Figures> {
   const web = "web-0";
   const { fleet, other, available } = await startCores(context, count);
   const { namespace } = fleet;
-  await other.age(oldVersions);
+  await other.etcd.age(oldVersions);
   const { spec, ...manifest } = deploymentManifest(web, count);
   await other.admin.create(deploymentsPath(fleet), {
     ...manifest,

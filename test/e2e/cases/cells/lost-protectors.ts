@@ -64,7 +64,7 @@ async function erased(context: CaseContext): Promise<Figures> {
   const { core, namespace } = fleet;
   const before = await fleet.protector(protectorOf(web));
   await core.killApiServer();
-  assert.equal(await core.loseObjects(`podseidon.kubewharf.io/podprotectors/${namespace}/`), 1);
+  assert.equal(await core.etcd.loseObjects(`podseidon.kubewharf.io/podprotectors/${namespace}/`), 1);
   await core.startApiServer();
   const startMs = performance.now();
   const siege = new Siege(context, fleet);
@@ -195,7 +195,7 @@ async function wiped(context: CaseContext): Promise<Figures> {
   const fleet = await startFleet(context);
   const { core, workers, namespace } = fleet;
   // A new history that is beyond the former version at once looks like its continuation (docs/accounting.md).
-  await core.age(oldVersions);
+  await core.etcd.age(oldVersions);
   for (const { cluster } of workers) {
     await createPods(cluster.admin, { namespace, count: replicas / 2, namePrefix: "web", labels: webLabels });
     const kubelet = startKubelet({ admin: cluster.admin, namespace, readyDelayMs: "never" });

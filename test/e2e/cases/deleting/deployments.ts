@@ -195,7 +195,7 @@ async function lost(context: CaseContext): Promise<Figures> {
   const { core, namespace, generator } = fleet;
 
   await core.killApiServer();
-  await core.loseObject(`deployments/${namespace}/web`);
+  await core.etcd.loseObject(`deployments/${namespace}/web`);
   await core.startApiServer();
   await waitFor("the generator reports a dangling PodProtector", 60 * second, async () => {
     const metrics = await generator?.metrics();

@@ -239,7 +239,7 @@ async function coreGone(context: CaseContext): Promise<Figures> {
   const wave = (): Promise<readonly DeletionAttempt[]> =>
     deleteEverywhere(fleet, { names, inFlightPerCell: podsPerCell });
 
-  await showWrite(context, fleet);
+  await fleet.waitWriteSeen("web");
   await core.killApiServer();
   const attempts: DeletionAttempt[] = [];
   const goneMs = performance.now();
@@ -267,13 +267,4 @@ async function coreGone(context: CaseContext): Promise<Figures> {
   assert.equal(available.serving, floor);
   assert.equal(available.minimum, floor);
   return { deleted: deletionFigures(attempts).deleted, admitted, admittedMs, settledMs, left: available.serving };
-}
-
-/** A replica admits on the last known quota only when it has seen the core take a write since it started. */
-async function showWrite(context: CaseContext, fleet: Fleet): Promise<void> {
-  // The watch may be faster than the answer.
-  const sentMs = performance.now();
-  await fleet.core.admin.mergePatch(fleet.protectorPath("web"), { metadata: { annotations: { "e2e/write": "1" } } });
-  await fleet.waitHeard(() => performance.now() - sentMs, 30 * second);
-  context.say("each webhook has seen a write of the core");
 }

@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AvailableWatch } from "../../loads/available.ts";
 import { startFleet } from "../../fleet/fleet.ts";
 import { createNode, removeNode } from "../../clusters/nodes.ts";
+import { eventMessage } from "../../objects/events.ts";
 import { createPods, listPods, setPodReady } from "../../objects/pods.ts";
 import { webLabels } from "../../loads/protected-pods.ts";
 import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
@@ -19,18 +20,28 @@ const floor = pods.there + pods.living - 1;
 /** The collector looks every 20 s, and waits 40 s for a node to appear again. */
 const collectorLimitMs = 180 * second;
 const collectorRoundsMs = 75 * second;
+/** Longer than a lost node is asked about the first time, shorter than the time until it is lost again. */
+const graceMs = 180 * second;
+/** A node that one replica is not asked about for so long was registered again. */
+const registeredMs = 330 * second;
 const [living, dead] = ["living", "dead"] as const;
 
 export const lostNodeCases = e2eCases({
-  "nodes: Node objects of a third of the pods are deleted: the floor holds, and pods of dead nodes go": [
-    600 * second,
+  "nodes: Node objects of a third of the pods are deleted, one twice: the floor holds, and pods of dead nodes go": [
+    1_200 * second,
     lostNodes,
     { isLong: true },
   ],
 });
 
 async function lostNodes(context: CaseContext): Promise<Figures> {
-  const fleet = await startFleet(context, { core: "system", workers: ["system"], generator: false });
+  const fleet = await startFleet(context, {
+    core: "system",
+    workers: ["system"],
+    generator: false,
+    webhookReplicas: 1,
+    webhookArgs: [`--orphaned-pod-grace=${graceMs}ms`, "--webhook-core-unavailable-replicas=1"],
+  });
   const { core, namespace } = fleet;
   const { admin } = core;
   for (const name of [living, dead]) {
@@ -58,24 +69,31 @@ async function lostNodes(context: CaseContext): Promise<Figures> {
   await waitFor("pods of the dead node are collected, and one of the living", collectorLimitMs, async () => {
     return (await countOf(dead)) === 0 && (await countOf(living)) === pods.living - 1;
   });
-  await waitFor("the others are kept", collectorLimitMs, async () => {
-    return (await fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" })) > 0;
-  });
+  const refusals = (): Promise<number> =>
+    fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" });
+  await waitFor("the others are kept", collectorLimitMs, async () => (await refusals()) > 0);
   const collectedMs = Math.round(performance.now() - startMs);
   await delay(collectorRoundsMs, undefined, { signal: context.signal });
   assert.equal(available.serving, floor);
-  const refused = await fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" });
+  const refused = await refusals();
 
   // The kubelet of the living node registers it again, and the collector has no reason any more.
   await createNode(admin, living);
   await delay(collectorRoundsMs, undefined, { signal: context.signal });
-  const afterwards = await fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" });
-  await delay(collectorRoundsMs, undefined, { signal: context.signal });
-  assert.equal(
-    await fleet.webhookCount("webhook_request_count", { status: "Rejected", cause: "EndPod" }),
-    afterwards,
-    "the collector goes on",
-  );
+  const afterwards = await refusals();
+  await delay(registeredMs - collectorRoundsMs, undefined, { signal: context.signal });
+  assert.equal(await refusals(), afterwards, "the collector goes on");
+
+  // It is lost once more. Its grace has not gone on meanwhile, and ends when it was asked about for as long.
+  await removeNode(admin, living);
+  await waitFor("its pods are kept again", collectorLimitMs, async () => (await refusals()) > afterwards);
+  const againMs = performance.now();
+  await delay(graceMs - 30 * second, undefined, { signal: context.signal });
   assert.equal(available.minimum, floor);
-  return { left: available.serving, collectedMs, refused };
+  await waitFor("its pods are let go", collectorLimitMs, async () => (await countOf(living)) === 0);
+  const graceTookMs = Math.round(performance.now() - againMs);
+  assert.equal(available.serving, pods.there);
+  const query = { namespace, reason: "OrphanLetGo" };
+  context.say(await waitFor("an Event tells of it", 30 * second, () => eventMessage(admin, query)));
+  return { left: available.serving, collectedMs, refused, graceTookMs };
 }

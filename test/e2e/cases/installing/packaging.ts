@@ -19,6 +19,7 @@ import {
   containerOf,
   dockerfile,
   serviceEnvironment,
+  shortWindows,
   storedDeployments,
   withPorts,
 } from "../../installed/manifest-pods.ts";
@@ -143,7 +144,9 @@ async function runDeployment(
   const ports = await choosePorts(container);
   const component = componentOf(deployment);
   const moved = container.ports.map(({ name, containerPort }) => `${name} ${containerPort} -> ${ports[name]}`);
-  context.say(`substituted in the ${runner.name}, ${component}: ports ${moved.join(", ")}; nothing else`);
+  context.say(
+    `substituted in the ${runner.name}, ${component}: ports ${moved.join(", ")}, the settle window; nothing else`,
+  );
   const { readinessProbe } = container;
   const run = await runner.run({
     root,
@@ -152,6 +155,7 @@ async function runDeployment(
       ...(await serviceEnvironment(core)),
       KUBERNETES_SERVICE_HOST: "127.0.0.1",
       KUBERNETES_SERVICE_PORT: String(core.port),
+      ...shortWindows(container.args),
     },
     readyUrl: `http://127.0.0.1:${ports[readinessProbe.httpGet.port]}${readinessProbe.httpGet.path}`,
     timeoutMs: runLimitMs,
@@ -237,7 +241,7 @@ async function startUnit(context: CaseContext, core: Cluster, { role, tls, ports
   const kubeconfig = core.kubeconfigForToken(`unit-${role}`, token);
   for (const name of ["core.kubeconfig", "worker.kubeconfig"]) copyFileSync(kubeconfig, path.join(folder, name));
   for (const name of ["tls.crt", "tls.key"]) copyFileSync(path.join(tls, name), path.join(folder, name));
-  const env: Record<string, string> = {};
+  const env: Record<string, string> = { ...shortWindows([`--role=${role}`]) };
   for (const [name, value = ""] of Object.entries(exampleOf(role))) {
     const moved = name.endsWith("_PORT") ? ports.get(value) : value.replaceAll("/etc/podseidon", folder);
     env[name] = moved ?? value;

@@ -44,10 +44,26 @@ export const mutationsOfAdmission: readonly Mutation[] = [
   {
     name: "counts-of-before-an-edit-back",
     why: "counts from before an edit of the selector that was undone are not there yet",
-    file: "accounting/reserve/quota-figures.ts",
-    find: `if (countedBeforeEdit?.has(cell.cellID) === true) return "other-spec";`,
-    replace: ``,
+    file: "webhook/protector/doubts/doubts.ts",
+    find: `return countedGeneration <= this.#otherGeneration ?`,
+    replace: `return countedGeneration < 0 ?`,
     scenario: "09g-edited-back-before-counted",
+  },
+  {
+    name: "an-undone-edit-is-not-counted",
+    why: "counts are written again when generations were not seen, or had another selector, since the recorded ones",
+    file: "accounting/count/first-counts.ts",
+    find: `generation + 1 < this.#run.from ? this.#run.sinceMs : undefined;`,
+    replace: `generation < 0 ? this.#run.sinceMs : undefined;`,
+    scenario: "09i-edited-back-in-a-quiet-cell",
+  },
+  {
+    name: "undated-counts-of-before-an-edit-back",
+    why: "counts without a generation, from before an edit that was undone, are not there for a settle window",
+    file: "webhook/protector/doubts/doubts.ts",
+    find: `return why === "other-spec" && countedSpec === undefined ?`,
+    replace: `return why === "other-spec" ?`,
+    scenario: "09j-edited-back-beside-the-release-before",
   },
   {
     name: "shorter-counts-are-used",
@@ -76,9 +92,9 @@ export const mutationsOfAdmission: readonly Mutation[] = [
   {
     name: "lost-counts-are-used",
     why: "after a restore of the core, counts at or below the highest seen version are not there",
-    file: "accounting/reserve/quota-figures.ts",
-    find: `return version !== undefined && compareResourceVersions(version, lostUpTo) > 0 ? "in-force" : "lost";`,
-    replace: `return "in-force";`,
+    file: "webhook/protector/doubts/lost-counts.ts",
+    find: `if (lost === undefined) return false;`,
+    replace: `return false;`,
     scenario: "13b-core-restored-same-counts",
   },
   {
@@ -336,7 +352,7 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "lost-nodes-are-remembered",
     why: "a lost node that nobody asks about for five minutes a replica has the whole grace again",
     file: "webhook/decide/lost-nodes.ts",
-    find: `nowMs - node.lastMs <= hoursMs(clock, pauseHours) * replicas`,
-    replace: `nowMs - node.lastMs <= hoursMs(clock, Infinity) * replicas`,
+    find: `return pausedMs <= givenMs(clock, pauseMs) * replicas ?`,
+    replace: `return pausedMs <= givenMs(clock, Infinity) * replicas ?`,
   },
 ];

@@ -48,7 +48,7 @@ export const mutationsOfReleases: readonly Mutation[] = [
     file: "generator/protectors/releases.ts",
     find: `      const { releases, numbers, taken } = merged(state, changes,`,
     replace: `
-      const oldMicros = 1000 * hoursMs(this.#options.clock, 1);
+      const oldMicros = 1000 * givenMs(this.#options.clock, 3_600_000);
       const young = state.releases.filter((one) => Math.abs(changes.releasedAt - one.releasedAt) < oldMicros);
       const { releases, numbers, taken } = merged({ ...state, releases: young }, changes,`,
   },

@@ -59,6 +59,14 @@ export const mutationsOfSilence: readonly Mutation[] = [
     scenario: "44-late-cell",
   },
   {
+    name: "suspensions-go-unnoticed",
+    why: "the monotonic clock stands still while a machine is suspended, and nothing is vouched for by it then",
+    file: "util/suspensions.ts",
+    find: `stoodMs < leastMs ||`,
+    replace: `stoodMs < Infinity ||`,
+    scenario: "44d-suspended-machine",
+  },
+  {
     name: "first-beat-without-a-round",
     why: "the first beat of a term waits until every PodProtector is counted, and names those that are not",
     file: "aggregator/heartbeats/heartbeat.ts",

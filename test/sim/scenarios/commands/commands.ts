@@ -34,7 +34,7 @@
  *                                        or, 0, is deleted by a person
  *   strip NAME                           a person takes its finalizers off
  *   crd delete|install                   of PodProtectors, in the core
- *   go-write [admits=1]                  a Go webhook's status write, which strips all extensions
+ *   go-write [admits=1] [generation]     a Go webhook's status write, which strips all extensions, or only generations
  *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
  *   misdate 2h                           the counts of the first cell seem to be recounted so far in the future
  *   forge UID version=N [cell=C] [digits=N]
@@ -49,6 +49,8 @@
  *   lag SERVER 5s; backup|drop-watches SERVER
  *   restore SERVER [gracefully]          its connections break off, or gracefully: its watches end in good order
  *   kill|start PROCESS; clock PROCESS -30s; partition|heal FROM>TO
+ *   suspend PROCESS 10m [whole]          its machine sleeps, and its monotonic clock stands still; whole: its wall
+ *                                        clock as well, as where nobody tells a virtual machine the time
  *   fault SERVER lose|slow|queue|gone|stall|stale|forbid|error KIND RESOURCE [by=PROCESS] [times=N] [after=N]
  *   [revisions=N] [delay=5s]             the next such requests (watch, list, barrier, patch, …) go wrong;
  *                                        lease=C is the Lease of a cell; RESOURCE/: those of all
@@ -169,6 +171,13 @@ const clock: Run = async (stage, args) => {
   node?.jumpWallClock(args.duration(args.word("by how much")));
 };
 
+const suspend: Run = async (stage, args) => {
+  const node = stage.process(args.word("the process")).node();
+  const durationMs = args.duration(args.word("for how long"));
+  node?.suspendFor(durationMs);
+  if (args.flag("whole")) node?.jumpWallClock(-durationMs);
+};
+
 const restart: Run = async (stage, args) => {
   const process = stage.process(args.word("the process"));
   process.settings = [...process.settings, ...args.rest()];
@@ -216,6 +225,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["start", async (stage, args) => await stage.during(stage.process(args.word("the process")).start())],
   ["kill", async (stage, args) => stage.process(args.word("the process")).kill()],
   ["restart", restart],
+  ["suspend", suspend],
   ["gate", changeGate],
   ["lost", lose],
   ["cluster", rebuild],

@@ -34,6 +34,7 @@ function stripped({
   countedAt: _b,
   countedSpec: _c,
   countedMinReadySeconds: _f,
+  countedGeneration: _g,
   recountedAt: _d,
   initializedReplicas: _e,
   ...rest
@@ -41,8 +42,20 @@ function stripped({
   return rest;
 }
 
-/** Strips all extensions; with admits=N the number of anonymous admissions grows by N. */
+/**
+ * Strips all extensions, or only the generation of counts, which earlier releases do not write; with admits=N the
+ * number of anonymous admissions grows by N.
+ */
 export const goWrite: Run = async (stage, args) => {
+  if (args.flag("generation")) {
+    return await writeStatus(stage, (cells) =>
+      cells.map(({ aggregation, ...cell }) => {
+        if (aggregation === undefined) return cell;
+        const { countedGeneration: _, ...earlier } = aggregation;
+        return { ...cell, aggregation: earlier };
+      }),
+    );
+  }
   const admits = args.number("admits", 0);
   const startTime = formatMicroTime(stage.core.node.clock.epochMicros());
   await writeStatus(stage, (cells) =>
@@ -71,20 +84,19 @@ export const goCount: Run = async (stage, args) => {
   const count = Number(args.word("the number of pods"));
   // Whichever was counted first, and so comes first in the status.
   const [first] = stage.world.cells;
+  const cellID = first?.name ?? "";
+  const aggregation: Aggregation = {
+    totalReplicas: count,
+    availableReplicas: count,
+    readyReplicas: count,
+    lastEventTime: formatMicroTime(stage.core.node.clock.epochMicros()),
+  };
   await writeStatus(stage, (cells) =>
-    cells.map(({ aggregation: _, admissionHistory, ...cell }) =>
-      cell.cellID !== first?.name
-        ? { ...cell, ...(_ !== undefined && { aggregation: _ }), ...(admissionHistory && { admissionHistory }) }
-        : {
-            ...cell,
-            aggregation: {
-              totalReplicas: count,
-              availableReplicas: count,
-              readyReplicas: count,
-              lastEventTime: formatMicroTime(stage.core.node.clock.epochMicros()),
-            },
-          },
-    ),
+    cells.some((cell) => cell.cellID === cellID)
+      ? cells.map(({ admissionHistory: _, ...cell }) =>
+          cell.cellID === cellID ? { ...cell, aggregation } : { ...cell, ...(_ && { admissionHistory: _ }) },
+        )
+      : [{ cellID, aggregation }, ...cells],
   );
 };
 

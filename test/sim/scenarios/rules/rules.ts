@@ -2,44 +2,18 @@
 import { type Mutation } from "../../mutations/mutation.ts";
 import { rulesOfMassChanges } from "./rules-of-mass-changes.ts";
 import { rulesOfModes } from "./rules-of-modes.ts";
+import { rulesOfSilence } from "./rules-of-silence.ts";
 
 export const rules: readonly Mutation[] = [
   ...rulesOfMassChanges,
   ...rulesOfModes,
+  ...rulesOfSilence,
   {
     name: "quiet-time-is-latency",
     why: "time in which nothing happened to an object is no latency",
     file: "accounting/count/summary.ts",
     find: `const wasQuiet = countedAt !== undefined && countedAt < oldest;`,
     replace: `const wasQuiet = countedAt !== undefined && countedAt < covered;`,
-  },
-  {
-    name: "starts-undecided",
-    why: "a replica is not ready before it knows which cells were silent when it started",
-    file: "roles/webhook.ts",
-    find: `() => cells.undecidedReason()`,
-    replace: `() => undefined`,
-  },
-  {
-    name: "silent-cells-have-no-pods",
-    why: "nothing is said of a PodProtector that matches nothing while a cell is silent",
-    file: "generator/conditions/unmatched-protectors.ts",
-    find: `if (state.kind !== "beating" || beatAt < provenAtMs ||`,
-    replace: `if (state.kind === "beating" && beatAt < provenAtMs ||`,
-  },
-  {
-    name: "nothing-keeps-a-silent-cell",
-    why: "the annotation keep-until on the Lease keeps the counts of a silent cell in force",
-    file: "accounting/silence/cell-silence.ts",
-    find: `lease.keepUntil > formatMicroTime(now)) return "keep-until";`,
-    replace: `lease.keepUntil > formatMicroTime(now)) return undefined;`,
-  },
-  {
-    name: "vanished-cells-stay-silent",
-    why: "a Lease that has been gone for long makes its cell one without heartbeats",
-    file: "accounting/silence/cell-silence.ts",
-    find: `cell.state = keeping["lease-vanished"];`,
-    replace: ``,
   },
   {
     name: "invalid-selectors-stop-the-counts",

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { type Aggregation, type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { type OwnAggregation, ProtectorMemory } from "../../../../src/accounting/count/protector-memory.ts";
 import { digestOfUID, packDigests } from "../../../../src/accounting/history/uid-digest.ts";
+import { longAgo } from "../../../../src/util/clock.ts";
 import { at } from "../../../support/moment.ts";
 import { counts as countsAt, type ProtectorOptions, storedProtector } from "../../aggregator/protectors.ts";
 import { counts, marks, SampleMemory, timeText, version } from "../samples.ts";
@@ -54,7 +55,7 @@ test("counts with a version are read as they are", () => {
 
 test("the wait for first counts goes on while the recorded state is the same, and starts again with another", () => {
   const memory = new SampleMemory();
-  const since = (nowMs: number) => memory.firstCountsFromMs(75_000, at(nowMs));
+  const since = (nowMs: number) => memory.countableFromMs(75_000, at(nowMs));
   assert.equal(since(1), 1);
   assert.equal(since(5), 1);
   memory.spec = "other";
@@ -111,7 +112,7 @@ test("the mark of a recount is later than the recorded one and than our own last
 /** What is remembered after the events of cell-1 that a test tells of, each at its moment. */
 class Remembered extends ProtectorMemory {
   constructor(first: ProtectorOptions = {}, nowMs = 0, selector = "selector", cellID = "cell-1") {
-    super(storedProtector(10, first), selector, { cellID, marks }, at(nowMs));
+    super(storedProtector(10, first), selector, { cellID, marks, blindUntilMs: longAgo }, at(nowMs));
   }
   sees(nowMs: number, objectVersion: number, options: ProtectorOptions = {}, selector = "selector"): void {
     this.watched(storedProtector(objectVersion, options), selector, false, at(nowMs));
@@ -124,7 +125,7 @@ class Remembered extends ProtectorMemory {
   }
   /** Asks since when first counts have been wanted. */
   since(nowMs: number): number | undefined {
-    return this.firstCountsFromMs(75_000, at(nowMs));
+    return this.countableFromMs(75_000, at(nowMs));
   }
   get base(): string {
     return this.newest.resourceVersion;
@@ -240,7 +241,7 @@ test("a spec that was another one meanwhile waits for its first counts anew", ()
   assert.equal(memory.since(130), 110);
   memory.sees(140, 13, counted, "first");
   memory.sees(150, 14, counted, "second");
-  assert.equal(memory.since(160), 160);
+  assert.equal(memory.since(160), 150);
 });
 
 test("after a relist the wait for first counts starts again", () => {

@@ -7,9 +7,9 @@ import {
   figuresOf,
   whatItKeeps,
 } from "../../../../src/accounting/reserve/quota-figures.ts";
-import { anonymous, cell, context, counts, protector, single, version } from "../samples.ts";
+import { anonymous, cell, context, counts, lostUpTo, protector, single, version } from "../samples.ts";
 
-const restored = context({ countsLostUpTo: new Map([["a", version(100)]]) });
+const restored = context(lostUpTo(version(100)));
 
 test("counts are in force, absent, of another spec, or lost by a restore of the core", () => {
   assert.equal(countsState(cell(counts(9)), context()), "in-force");

@@ -10,6 +10,7 @@ import {
   context,
   counts,
   disruption,
+  lostUpTo,
   notReady,
   packed,
   protector,
@@ -139,13 +140,13 @@ test("maxConcurrentLag does not limit what needs no quota", () => {
 });
 
 describe("counts that are not there", () => {
-  const lost = new Map([["a", version(100)]]);
+  const lost = lostUpTo(version(100));
   const states: Readonly<Record<string, readonly [readonly CellStatus[], Partial<ReservationContext>]>> = {
     "no cell": [[], {}],
     "no aggregation": [[cell(undefined, [single("q")])], {}],
     "another countedSpec (10)": [[cell(counts(9, { countedSpec: "former" }))], {}],
-    "a version that a core restore made doubtful (13b)": [[cell(counts(9))], { countsLostUpTo: lost }],
-    "no version after a core restore": [[cell({ totalReplicas: 9, availableReplicas: 9 })], { countsLostUpTo: lost }],
+    "a version that a core restore made doubtful (13b)": [[cell(counts(9))], lost],
+    "no version after a core restore": [[cell({ totalReplicas: 9, availableReplicas: 9 })], lost],
   };
   for (const [name, [cells, changes]] of Object.entries(states)) {
     test(`${name}: quota and evictions are refused; forced, unprotected and NotReady deletions are not`, () => {
@@ -183,7 +184,7 @@ describe("counts that are not there", () => {
     assert.partialDeepStrictEqual(verdictOf([cell(counts(5), [single("q")]), former(3, "b"), former(1, "c")]), pending);
     assert.equal(verdictOf([cell(counts(1)), former(3, "b")])?.kind, "rejected");
     assert.equal(verdictOf([cell(counts(1)), cell(undefined, [], "b")])?.kind, "rejected");
-    const restored = { countsLostUpTo: new Map([["b", version(100)]]) };
+    const restored = lostUpTo(version(100), "b");
     const lostCells = [cell(counts(3)), cell(counts(9), [], "b")];
     assert.partialDeepStrictEqual(verdictOf(lostCells, restored), { kind: "counts-pending", awaited: ["b"] });
   });
@@ -241,14 +242,11 @@ test("counts of another spec are no reason to leave out a record: the cell has a
 test("counts that are not in force tell a pod's age all the same, or a slow clock would give quota away", () => {
   const counted = (changes = {}) => counts(3, { countedAt: timeText(40), ...changes });
   const wishes = [disruption("x", { as: { readySince: at(5) } })];
+  const remade: Partial<ReservationContext> = { doubtOf: () => "remade" };
   assert.deepEqual(kinds(run({ cells: [cell(counted({ countedSpec: "former" }))], wishes })), ["counts-pending"]);
-  assert.deepEqual(kinds(run({ cells: [cell(counted())], wishes, context: { isRemade: true } })), ["counts-pending"]);
+  assert.deepEqual(kinds(run({ cells: [cell(counted())], wishes, context: remade })), ["counts-pending"]);
   const before = [cell(counts(3, { countedAt: timeText(6) }))];
-  assert.deepEqual(
-    kinds(run({ cells: before, wishes, context: { isRemade: true } })),
-    ["admitted"],
-    "nobody can have counted it",
-  );
+  assert.deepEqual(kinds(run({ cells: before, wishes, context: remade })), ["admitted"], "nobody can have counted it");
 });
 
 test("a best-effort record that a full history leaves out says so", () => {

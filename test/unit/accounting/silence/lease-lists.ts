@@ -42,6 +42,8 @@ export const timeOf = (seconds: number): CellLease["silentSince"] =>
 export class LeaseLists {
   readonly silence: CellSilence;
   seconds = 0;
+  /** For how long its machine was suspended: the wall clock has gone on. */
+  sleptSeconds = 0;
   changes: CellChange[] = [];
 
   constructor({ policy = "zero" }: { policy?: "zero" | "keep" } = {}) {
@@ -52,7 +54,7 @@ export class LeaseLists {
   list(seconds: number, leases: readonly CellLease[], { answeredAfter = 0 } = {}): void {
     this.seconds = seconds + answeredAfter;
     const answeredMs = this.seconds * 1000;
-    const now = ((epochMs + answeredMs) * 1000) as EpochMicros;
+    const now = ((epochMs + answeredMs + this.sleptSeconds * 1000) * 1000) as EpochMicros;
     this.changes.push(...this.silence.listed({ sentAt: at(seconds * 1000), answeredAt: at(answeredMs), now, leases }));
   }
 

@@ -48,6 +48,7 @@ function playLine(lists: LeaseLists, line: string): void {
     else lists.listUntil(Number(seconds), leases);
   } else if (verb === "denied") lists.silence.denied(at(Number(first) * 1000));
   else if (verb === "counted") lists.silence.countedByOther(first, at(Number(second) * 1000));
+  else if (verb === "slept") lists.sleptSeconds += Number(first);
   else if (verb === "at") lists.seconds = Number(first);
   else assert.equal(verb, "", line);
   for (const one of expected === "" ? [] : expected.split(", ")) {

@@ -22,14 +22,14 @@ async function dropOurs(rig: Rig): Promise<void> {
   await rig.coreEngine.update(rig.protectorType, "default", "web", body, { subresource: "status" });
 }
 
-/** That of an earlier release. */
-function crdWithoutSummaryFields(): unknown {
+/** The CRD with `find` replaced by a field that nobody writes. */
+function crdWithout(find: RegExp): unknown {
   const crd = onlyOne(
     readManifests(path.join(manifestsFolder, "base/crd/podprotectors.yaml")),
     "CustomResourceDefinition",
   );
   const text = JSON.stringify(crd);
-  const earlier = text.replace(/"promised":\{.*?\},"disruptionsAllowed":\{.*?\},"countedCells":(\{.*?\})/, '"none":$1');
+  const earlier = text.replace(find, '"none":$1');
   assert.notEqual(earlier, text);
   return JSON.parse(earlier);
 }
@@ -159,8 +159,15 @@ test("what a Go component has dropped is no cause to write, and comes back with 
   assert.equal(rig.protector("web").status?.summary.disruptionsAllowed, 2);
 });
 
+test("a CRD of an earlier release that drops the generation of counts is told", async (t) => {
+  const crd = crdWithout(/"countedGeneration":(\{.*?\})/);
+  const { logs, metrics } = await counted(t, { ...quiet, pods: ["a"], crd });
+  assert.equal(metrics.value("extension_fields_pruned_total", { role: "aggregator", core: "core" }), 1);
+  assert.match(logs.map(({ message }) => message).join("\n"), /drops extension fields/);
+});
+
 test("a CRD that drops some of our fields is told with the second write, and again when it keeps them", async (t) => {
-  const crd = crdWithoutSummaryFields();
+  const crd = crdWithout(/"promised":\{.*?\},"disruptionsAllowed":\{.*?\},"countedCells":(\{.*?\})/);
   const { rig, core, logs, metrics } = await counted(t, { ...quiet, pods: ["a"], crd });
   assert.deepEqual(statuses(rig), { AtFloor: "True" });
   assert.equal(metrics.value("extension_fields_pruned_total", { role: "aggregator", core: "core" }), 1);

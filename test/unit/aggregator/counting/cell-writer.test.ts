@@ -7,6 +7,7 @@ import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts
 import { createCountingMetrics } from "../../kube/counting-metrics.ts";
 import { createScriptedKubeClient } from "../../kube/scripted-kube-client.ts";
 import { createRecordingLogger } from "../../observability/recording-logger.ts";
+import { longAgo } from "../../../../src/util/clock.ts";
 import { marks } from "../../accounting/samples.ts";
 import { at } from "../../../support/moment.ts";
 import { createVirtualClock } from "../../../support/virtual-clock.ts";
@@ -30,7 +31,12 @@ function bench(answer: (request: KubeRequest) => unknown) {
   const tookMs: number[] = [];
   const pace = { took: (ms: number) => void tookMs.push(ms) };
   const writer = new CellWriter({ core, budget, pace, clock, logger, metrics: createAggregatorMetrics(counting) });
-  const state = new ProtectorMemory(storedProtector(10), "selector", { cellID: "cell-1", marks }, at(0));
+  const state = new ProtectorMemory(
+    storedProtector(10),
+    "selector",
+    { cellID: "cell-1", marks, blindUntilMs: longAgo },
+    at(0),
+  );
   return { core, clock, logger, metrics: counting, sent, tookMs, writer, state };
 }
 

@@ -28,7 +28,6 @@ test("each kind of failure is told at once, and then once in ten seconds with th
     config: { ...defaultConfig, queue: { ...defaultConfig.queue, backoffBaseMs: once, backoffMaxMs: once } },
     memories,
     countsNone: () => false,
-    isWatching: () => true,
     async count(key) {
       const error = key === "ns/odd" ? new KubeError("forbidden", "no") : new KubeError("network", "refused");
       return [{ kind: "failed", error }, "open"];

@@ -20,7 +20,7 @@ const remembered = (): ProtectorMemories => new ProtectorMemories({ cellID: "cel
 function appeared(memories: ProtectorMemories, object: StoredProtector, nowMs: number): number | undefined {
   assert.equal(memories.watched({ type: "added", object }, "selector", at(nowMs)), false);
   const settleWindowMs = 1_000_000;
-  const fromMs = memories.get(object.key)!.firstCountsFromMs(settleWindowMs, at(nowMs))!;
+  const fromMs = memories.get(object.key)!.countableFromMs(settleWindowMs, at(nowMs))!;
   return fromMs === nowMs ? undefined : fromMs - settleWindowMs;
 }
 

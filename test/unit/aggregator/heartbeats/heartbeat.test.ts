@@ -4,6 +4,7 @@ import { type CellLease } from "../../../../src/api/cell-lease.ts";
 import { type Beat } from "../../../../src/aggregator/heartbeats/cell-lease-writer.ts";
 import { createHeartbeatMetrics } from "../../../../src/aggregator/metrics.ts";
 import { type ProvableWatch } from "../../../../src/aggregator/watching/barrier.ts";
+import { type MicroTime, readMicroTime } from "../../../../src/api/micro-time.ts";
 import { Heartbeat } from "../../../../src/aggregator/heartbeats/heartbeat.ts";
 import { digestOfUID, unpackDigests } from "../../../../src/accounting/history/uid-digest.ts";
 import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
@@ -38,6 +39,9 @@ class Bench {
   readonly protectors = new Watch(this.clock);
   readonly beats: (Beat & { readonly atMs: number })[] = [];
   readonly roundsAtMs: number[] = [];
+  /** When the term was ended. */
+  readonly interruptedAtMs: number[] = [];
+  silentSince: MicroTime | undefined;
   reads = 0;
   mayBeat = true;
   gate: string | null | undefined;
@@ -64,7 +68,7 @@ class Bench {
       writer: {
         read: async () => {
           this.reads += 1;
-          return lease;
+          return { ...lease, silentSince: this.silentSince };
         },
         beat: async (_known, beat) => {
           const { fail } = this;
@@ -74,7 +78,16 @@ class Bench {
           return lease;
         },
       },
-      tenure: { clusterUID: "cluster-1", mayBeat: () => this.mayBeat, beaten() {} },
+      tenure: {
+        clusterUID: "cluster-1",
+        mayBeat: () => this.mayBeat,
+        beaten() {},
+        interrupt: () => {
+          this.interruptedAtMs.push(clock.monotonicMs());
+          this.#term.abort();
+        },
+      },
+      settleWindowMs: 75_000,
       gate: () => this.gate,
       clock,
       rng: createSeededRng(1),
@@ -310,4 +323,62 @@ onBench("each term begins with a round, and a process that does not lead is sile
   await bench.lead(15_000);
   assert.equal(bench.roundsAtMs.length, 2);
   assert.equal(bench.reads, 2);
+});
+
+onBench("after a suspension the term ends, and barriers that were sent before it vouch for nothing", async (bench) => {
+  await bench.lead(15_000);
+  bench.clock.jumpWallClock(45_000);
+  bench.pods.delayMs = undefined;
+  await bench.clock.advance(3000);
+  assert.deepEqual(bench.interruptedAtMs, [16_000]);
+  await bench.lead(60_000);
+  assert.equal(bench.since(15_000), 0, "the pods have passed a barrier a moment ago, by a clock that stood still");
+  assert.equal(bench.silence("pods-not-fresh"), 1);
+  bench.pods.delayMs = 100;
+  await bench.clock.advance(25_000);
+  assert.equal(bench.roundsAtMs.length, 2);
+  assert.ok(bench.since(75_000) > 0);
+});
+
+onBench("a clock that is set to and fro ends one term in a settle window", async (bench) => {
+  await bench.lead(15_000);
+  for (let second = 15; second < 300; second += 15) {
+    bench.clock.jumpWallClock(second % 2 === 0 ? -600_000 : 600_000);
+    await bench.clock.advance(15_000);
+    if (bench.interruptedAtMs.length > 0) await bench.lead();
+  }
+  assert.ok(bench.interruptedAtMs.length <= 4, String(bench.interruptedAtMs));
+  assert.ok(bench.beats.length > 10, "the cell is heard all the same");
+});
+
+onBench("steps back and short ones end no term", async (bench) => {
+  await bench.lead(15_000);
+  bench.clock.jumpWallClock(-3_600_000);
+  await bench.clock.advance(15_000);
+  bench.clock.jumpWallClock(44_000);
+  await bench.clock.advance(15_000);
+  assert.deepEqual(bench.interruptedAtMs, []);
+});
+
+onBench("a mark of silence that is younger than the last accepted beat ends the term", async (bench) => {
+  await bench.lead(15_000);
+  bench.fail = "conflict";
+  bench.silentSince = readMicroTime("2026-01-01T00:00:00.000000Z");
+  await bench.clock.advance(10_000);
+  assert.deepEqual(bench.interruptedAtMs, [22_000]);
+  await bench.lead(15_000);
+  assert.equal(bench.interruptedAtMs.length, 1, "what it counts then clears the mark");
+  assert.ok(bench.since(22_000) > 0);
+});
+
+onBench("a mark of silence after a gap between beats is right, and ends no term", async (bench) => {
+  await bench.lead(15_000);
+  bench.fail = "network";
+  await bench.clock.advance(200_000);
+  bench.fail = undefined;
+  bench.silentSince = readMicroTime("2026-01-01T00:00:00.000000Z");
+  const { length } = bench.beats;
+  await bench.clock.advance(30_000);
+  assert.deepEqual(bench.interruptedAtMs, []);
+  assert.ok(bench.beats.length > length);
 });

@@ -219,3 +219,15 @@ test("without the UID the cell is counted, one line says so, and the UID is lear
     await bench.stop();
   }
 });
+
+test("an interrupted term is followed by another, which looks at the Lease first", async () => {
+  const bench = new Bench(lease("cluster-1"));
+  bench.tenure.interrupt();
+  await bench.clock.advance(1000);
+  bench.tenure.interrupt();
+  bench.lease = lease("cluster-2");
+  await bench.clock.advance(60_000);
+  assert.deepEqual(bench.terms, [{ takesOver: false, atMs: 0, endedAtMs: 1000 }]);
+  assert.equal(bench.events[0], "CellHeldByOtherCluster");
+  await bench.stop();
+});

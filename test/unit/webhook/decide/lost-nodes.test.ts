@@ -15,7 +15,7 @@ function nodes(graceMinutes: number) {
     await clock.advance(minutes * minuteMs);
     return lost.refused(cellID, name) / minuteMs;
   };
-  return { lost, logger, refusedAfter };
+  return { clock, lost, logger, refusedAfter };
 }
 
 test("the pods of a lost node are let go when it has been asked about for as long as the grace", async () => {
@@ -32,6 +32,16 @@ test("the pods of a lost node are let go when it has been asked about for as lon
       ["Letting pod garbage collection end pods whose Node object is gone", "node-1", "c1"],
     ],
   );
+});
+
+test("a replica that was suspended has not been asked meanwhile, whatever its monotonic clock says", async () => {
+  const { clock, refusedAfter } = nodes(60);
+  assert.equal(await refusedAfter(0), 60);
+  assert.equal(await refusedAfter(25), 35);
+  clock.jumpWallClock(26 * minuteMs);
+  assert.equal(await refusedAfter(1), 60);
+  clock.jumpWallClock(-60 * minuteMs);
+  assert.equal(await refusedAfter(25), 35, "a clock that was set back is no pause");
 });
 
 test("each node has its own time, also one of the same name in another cell", async () => {

@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aggregatorFlags } from "../../../../src/config/flags/aggregator.ts";
 import { annotations, finalizer, sourceLabels } from "../../../../src/api/v1alpha1/names.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { type ReadDefinition } from "../../../../src/kube/pod-protectors.ts";
-import {
-  type Evidence,
-  fateOf,
-  type Marks,
-  marksOf,
-  remadeSettleMs,
-} from "../../../../src/webhook/protector/departure.ts";
+import { type Evidence, fateOf, type Marks, marksOf } from "../../../../src/webhook/protector/departure.ts";
 
 const hourMs = 3_600_000;
 const person: Marks = {
@@ -95,7 +88,7 @@ const table: readonly (readonly [string, Marks, Evidence, string, number?])[] = 
 
 for (const [what, last, evidence, expected, ttlMs = 0] of table) {
   test(`whether it is gone: ${what}, ${expected}`, () => {
-    const fate = fateOf(last, evidence, { ttlMs, unknownGraceMs: hourMs });
+    const fate = fateOf(last, evidence, { ttlMs, graceMs: hourMs });
     const word = fate.kind === "gone" ? fate.why : fate.awaitsDefinition ? "ask" : "tombstone";
     assert.equal(word, expected);
   });
@@ -115,8 +108,4 @@ test("the marks of a last state tell who made it, and how it ended", () => {
   });
   for (const raw of [undefined, null, 7, [], { metadata: [] }, { metadata: { annotations: 7, finalizers: {} } }])
     assert.deepEqual(marksOf(raw), person);
-});
-
-test("what is made again waits as long as an aggregator waits by default", () => {
-  assert.equal(remadeSettleMs, aggregatorFlags["aggregator-settle-window"].default);
 });

@@ -13,6 +13,7 @@ import {
   type Trust,
 } from "../../../../src/webhook/protector/newest-state.ts";
 import { type ProtectorView } from "../../../../src/webhook/protector/protector-view.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
 import { protectorView } from "../support/views.ts";
 
 function view(version: number, uid = "uid-1"): ProtectorView {
@@ -23,7 +24,7 @@ const at = (ms: number): MonotonicMs => ms as MonotonicMs;
 
 /** A state that the watch has delivered as version 10. */
 function stateOf(version = 10): NewestState {
-  return new NewestState(view(version), marks);
+  return new NewestState(view(version), marks, createVirtualClock());
 }
 
 test("the newest state is whichever is newer, the watch or the own write", () => {
@@ -53,7 +54,7 @@ test("a live GET always counts, and ends the doubt", () => {
 
 test("what the watch delivered while an older live GET was under way is kept", () => {
   const known = view(10);
-  const state = new NewestState(known, marks);
+  const state = new NewestState(known, marks, createVirtualClock());
   state.watched(view(20));
   assert.equal(state.readLive(view(15), known), false);
   assert.equal(state.view.resourceVersion, "20");
@@ -61,7 +62,7 @@ test("what the watch delivered while an older live GET was under way is kept", (
 
 test("a live GET of another UID is another object, however old its version", () => {
   const known = view(50);
-  const state = new NewestState(known, marks);
+  const state = new NewestState(known, marks, createVirtualClock());
   assert.equal(state.readLive(view(40, "uid-2"), known), false);
   assert.equal(state.view.uid, "uid-2");
 });
@@ -74,7 +75,7 @@ test("a watch that goes backwards only raises doubt, because a relist may come f
 });
 
 test("an own write of an object that was replaced under its name changes nothing", () => {
-  const state = new NewestState(view(60, "uid-2"), marks);
+  const state = new NewestState(view(60, "uid-2"), marks, createVirtualClock());
   state.wrote(view(70, "uid-1"));
   assert.equal(state.view.uid, "uid-2");
 });
@@ -132,7 +133,7 @@ test("a state is certainly old after a conflict, until the watch delivers a newe
 
 test("a state is not old when the watch was faster than the conflict", () => {
   const base = view(10);
-  const state = new NewestState(base, marks);
+  const state = new NewestState(base, marks, createVirtualClock());
   state.watched(view(11));
   state.conflicted(base);
   assert.equal(state.isOvertaken, false);
@@ -141,7 +142,7 @@ test("a state is not old when the watch was faster than the conflict", () => {
 
 test("a state that was suspected is not overtaken for certain when the watch was faster than the conflict", () => {
   const base = view(10);
-  const state = new NewestState(base, marks);
+  const state = new NewestState(base, marks, createVirtualClock());
   state.suspect(at(1_000), new ReadLimit());
   state.watched(view(11));
   state.conflicted(base);

@@ -6,6 +6,7 @@ export interface ProtectorParts {
   readonly namespace?: string;
   readonly name?: string;
   readonly uid?: string;
+  readonly generation?: number;
   readonly annotations?: Record<string, string>;
   readonly minAvailable?: number;
   readonly minReadySeconds?: number;
@@ -25,7 +26,7 @@ export function protector(parts: ProtectorParts = {}): Json {
       namespace: parts.namespace ?? "ns",
       name,
       uid: parts.uid ?? `uid-of-${name}`,
-      generation: 1,
+      generation: parts.generation ?? 1,
       ...(parts.annotations && { annotations: parts.annotations }),
     },
     spec: {
@@ -61,6 +62,7 @@ export function cell(cellID: string, count: number, extra: Json = {}, buckets: r
 export interface PodParts {
   readonly namespace?: string;
   readonly uid?: string;
+  readonly generation?: number;
   readonly resourceVersion?: string;
   readonly labels?: Record<string, string>;
   readonly annotations?: Record<string, string>;

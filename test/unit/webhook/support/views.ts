@@ -21,7 +21,7 @@ export function protectorView(parts: ProtectorParts = {}, version = 1): Protecto
 }
 
 /** No restore has lost counts, and no cell is silent. */
-export const allInForce: CountsInForce = { countsLostUpTo: new Map(), silentForMs: () => undefined, held: new Map() };
+export const allInForce: CountsInForce = { silentForMs: () => undefined, held: new Map() };
 
 /** The deletion of a pod of the cell c1. */
 export function deletionOf(name: string, labels: Record<string, string> = { app: "web" }): Deletion {
