@@ -17,6 +17,7 @@ import { MassChangeChecker } from "./checkers/mass-changes.ts";
 import { crdsOfSources, kindsOfSources } from "./checkers/sources/kinds.ts";
 import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { Shadows } from "./checkers/reviews/shadows.ts";
+import { ReleaseListChecker } from "./checkers/releases.ts";
 import { Told } from "./checkers/reviews/told.ts";
 import { watchSilence } from "./checkers/silence.ts";
 import { type SimApiServer } from "./clusters/api-server.ts";
@@ -71,6 +72,7 @@ export class Core {
   readonly isLent: boolean;
   readonly told: Told;
   readonly shadows: Shadows;
+  readonly #releases: ReleaseListChecker;
   /** It takes no writes of some kind. */
   isFull = false;
   #takesNoStatus = false;
@@ -104,8 +106,9 @@ export class Core {
     const knew = this.told.knew.bind(this.told);
     // The release before this one forgets what is lost, and the last known quota is lent without a look at the core.
     const keepsLost = world.isExact && plan.upgrade === "none" && !this.isLent;
-    this.lostProtectors = keepsLost ? new LostProtectors({ kernel, webhooks, knew }) : undefined;
+    this.lostProtectors = keepsLost ? new LostProtectors({ kernel, webhooks, graceMs: plan.hourMs, knew }) : undefined;
     this.massChanges = new MassChangeChecker(kernel);
+    this.#releases = new ReleaseListChecker(kernel);
     this.sources = new SourceChecker({
       kernel,
       rules: plan.upgrade === "none" ? plan : undefined,
@@ -113,6 +116,7 @@ export class Core {
       calmSinceMs: () => (this.massChanges.isUnderWay || world.lost.cores.has(name) ? undefined : calm.sinceMs),
       find: (of, protector) => this.server.engine.find(this.protectors, of, protector),
       latched: () => latchedCauses(this.server.engine),
+      mayMissReleases: () => this.lostProtectors?.hasDropped !== false,
     });
   }
 
@@ -128,7 +132,11 @@ export class Core {
       });
     engine.onChange(this.protectors, (change) => this.#committed(change));
     engine.onChange(builtInResources.namespaces, (change) => this.sources.namespace(change));
-    engine.onChange(builtInResources.configMaps, (change) => this.lostProtectors?.configMap(change));
+    engine.onChange(builtInResources.configMaps, (change) => {
+      this.lostProtectors?.configMap(change);
+      // The release before this one forgets by the clock, and a backup has another list.
+      if (plan.upgrade === "none" && !plan.faults.has("restores")) this.#releases.configMap(change);
+    });
   }
 
   /** The type of its PodProtectors, also while it serves none. */
@@ -162,9 +170,13 @@ export class Core {
   fill(what: Unwritten, stalls: boolean): () => void {
     const { webhooks, generators, plan, kernel } = this.#world;
     const relent = this.server.conditions.refuseWrites(what, stalls);
-    const [hidesBeats, isAway] = [what === "everything" || what === "leases", what === "everything" || what === "podprotectors"];
+    const [hidesBeats, isAway] = [
+      what === "everything" || what === "leases",
+      what === "everything" || what === "podprotectors",
+    ];
     const observers = [...webhooks, ...generators];
-    const look = hidesBeats && process.env["SIL"] === "1" ? watchSilence(kernel, this.name, observers, plan) : undefined;
+    const look =
+      hidesBeats && process.env["SIL"] === "1" ? watchSilence(kernel, this.name, observers, plan) : undefined;
     this.isFull = true;
     this.#takesNoStatus = isAway;
     this.#fills += 1;
@@ -190,6 +202,7 @@ export class Core {
     const key = `${metadata.namespace}/${metadata.name}`;
     this.#seen.add(key);
     const isReleased = metadata.annotations?.[annotations.released] !== undefined;
+    this.#releases.protector(change, isReleased);
     if (type === "DELETED" && !isReleased) this.#missing.add(key);
     else this.#missing.delete(key);
     this.#world.beforeChecks();

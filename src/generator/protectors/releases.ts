@@ -297,7 +297,8 @@ export class ReleaseList {
     }
     this.#told = told;
     for (const [digest] of unlisted) this.#unlisted.add(digest);
-    for (const digest of this.#unlisted.keys()) if (this.#unlisted.size > this.#releasesMax) this.#unlisted.delete(digest);
+    for (const digest of this.#unlisted.keys())
+      if (this.#unlisted.size > this.#releasesMax) this.#unlisted.delete(digest);
     const gone = new Set(stillListed.map(([digest]) => digest));
     this.#entries = new Map([...this.#entries].filter(([digest]) => !gone.has(digest)));
     this.#letGoOn([...unlisted, ...stillListed]);

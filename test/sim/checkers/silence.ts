@@ -34,7 +34,8 @@ export function watchSilence(
       const node = observer.node();
       const before = (node === undefined ? undefined : heard.get(node)) ?? [];
       const fallen = cellsThatAre("silent", observer).filter((cell) => before.includes(cell));
-      if (fallen.length > 0) kernel.fail(`${observer.name} finds ${fallen.join()} silent while ${core} takes no Leases`);
+      if (fallen.length > 0)
+        kernel.fail(`${observer.name} finds ${fallen.join()} silent while ${core} takes no Leases`);
     }
     kernel.schedule(lookEveryMs, look);
   };

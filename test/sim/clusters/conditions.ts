@@ -135,7 +135,8 @@ export class ServerConditions {
   compacted(clients: readonly string[]): void {
     const told = new Set<string>();
     this.lasting.push(({ userAgent, path, query }) => {
-      const isResumed = query.get("watch") === "true" && query.has("resourceVersion") && !query.has("sendInitialEvents");
+      const isResumed =
+        query.get("watch") === "true" && query.has("resourceVersion") && !query.has("sendInitialEvents");
       if (!isResumed || !clients.includes(userAgent) || told.has(`${userAgent} ${path}`)) return undefined;
       told.add(`${userAgent} ${path}`);
       return { type: "historyLoss" };

@@ -2,7 +2,7 @@
  * `make sim SHRINK=1 SEED=…`: looks for a smaller world with the same kind of finding: fewer fault classes, fewer of
  * everything, less time.
  */
-import { type FaultClass } from "../plan.ts";
+import { type FaultClass } from "../fault-classes.ts";
 import { type RunOutcome, type RunTask, planOf, type PlanSettings } from "../workers/task.ts";
 
 export type Run = (task: RunTask) => Promise<RunOutcome>;

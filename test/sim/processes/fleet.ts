@@ -127,9 +127,7 @@ function webhookFlags(plan: Plan): readonly string[] {
     ...(plan.recordsPodNames
       ? ["--webhook-requires-pod-name=by-cell", "--webhook-requires-pod-name.by-cell-filter=a"]
       : []),
-    ...(plan.servesOnlyItsCells || plan.cellsBy === "label"
-      ? [`--webhook-allowed-cells=${plan.cells.join(",")}`]
-      : []),
+    ...(plan.servesOnlyItsCells || plan.cellsBy === "label" ? [`--webhook-allowed-cells=${plan.cells.join(",")}`] : []),
     ...(plan.cellsBy === "label" ? [`--webhook-cell-label=${cellLabel}`] : []),
     ...(plan.upgrade === "none" ? [`--orphaned-pod-grace=${plan.hourMs}ms`] : []),
     compactThresholdFlag(plan),

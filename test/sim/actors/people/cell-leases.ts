@@ -33,7 +33,9 @@ export class CellOwners {
   async act(): Promise<void> {
     const { cells, lost } = this.#world;
     const { forget, keepUntil, adopt } = cellLeaseAnnotations;
-    const silent = cells.filter(({ name }) => this.#leaseOf(name)?.metadata.annotations?.[cellLeaseAnnotations.silentSince]);
+    const silent = cells.filter(
+      ({ name }) => this.#leaseOf(name)?.metadata.annotations?.[cellLeaseAnnotations.silentSince],
+    );
     const { name: cell } = this.#draws.pick(silent.length > 0 && this.#draws.chance(0.8) ? silent : cells);
     // Of a lost cell anything else would put its last counts in force again, as people may want.
     if (lost.cells.size > 0 || isCellToBeLost(this.#world))
@@ -63,7 +65,9 @@ export class CellOwners {
   get #asked(): readonly string[] {
     const { cells, lost } = this.#world;
     const names = cells.map(({ name }) => name).filter((name) => !lost.cells.has(name));
-    return names.filter((name) => this.#leaseOf(name)?.metadata.annotations?.[cellLeaseAnnotations.forget] !== undefined);
+    return names.filter(
+      (name) => this.#leaseOf(name)?.metadata.annotations?.[cellLeaseAnnotations.forget] !== undefined,
+    );
   }
 
   #leaseOf(cell: string): KubeObject | undefined {

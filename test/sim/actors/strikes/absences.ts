@@ -1,6 +1,6 @@
 /**
  * What is away for long: as long as makes a cell silent, or as an hour of people lasts in this world. Processes are
- * down, start and die again and again, or are cut off; a core takes no writes.
+ * down, start and die again and again, are suspended or cut off; a core takes no writes.
  */
 import { Draws } from "../../../support/draws.ts";
 import { unwritten } from "../../clusters/conditions.ts";
@@ -23,6 +23,7 @@ export class Absences {
   readonly #isToStart: (process: SimProcess) => boolean;
   /** What ends the core's troubles. */
   readonly #ends = new Set<() => void>();
+  readonly #endMs: number;
   #isOver = false;
 
   /** `isToStart`: whether the process is down, and may come back. */
@@ -30,6 +31,7 @@ export class Absences {
     this.#world = world;
     this.#draws = new Draws(world.kernel.rng("absences"));
     this.#isToStart = isToStart;
+    this.#endMs = world.kernel.nowMs + world.plan.chaosMs;
   }
 
   /** All that is still away comes back. */
@@ -43,9 +45,10 @@ export class Absences {
     const { kernel } = this.#world;
     const durationMs = this.#durationMs();
     const who = this.#group();
-    const how = this.#draws.oneOf("down", "again and again", "cut off", "cut off");
+    const how = this.#draws.oneOf("down", "again and again", "suspended", "cut off", "cut off", "cut off");
     kernel.note(`${how} for ${Math.round(durationMs)} ms: ${who.map(({ name }) => name).join(" ")}`);
     if (how === "cut off") return this.#cutOff(who, durationMs);
+    if (how === "suspended") return this.#suspend(who, durationMs);
     for (const process of who) {
       process.kill();
       const downMs = how === "down" ? durationMs : this.#draws.between(livesMs.least, livesMs.most);
@@ -90,6 +93,12 @@ export class Absences {
     );
     const names = own.find((list) => list.includes(one.name));
     return names === undefined ? [one] : generators.filter(({ name }) => names.includes(name));
+  }
+
+  /** They wake before all is mended. */
+  #suspend(who: readonly SimProcess[], durationMs: number): void {
+    const leftMs = this.#endMs - this.#world.kernel.nowMs;
+    for (const process of who) process.node()?.suspendFor(Math.min(durationMs, leftMs));
   }
 
   /** From the cores, or from all clusters; both ways, or one. What was written meanwhile may be compacted. */

@@ -1,12 +1,13 @@
 /** What strikes a world from outside, each fault class at random times of its own; `heal` ends all of it. */
 import { assert } from "../../../../src/util/assert.ts";
 import { type Rng, uniform } from "../../../../src/util/rng.ts";
-import { type FaultClass } from "../../plan.ts";
+import { type FaultClass } from "../../fault-classes.ts";
 import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { type SimProcess } from "../../processes/process.ts";
 import { type Cell, type World } from "../../world.ts";
 import { Absences } from "./absences.ts";
 import { Bystanders } from "../bystanders.ts";
+import { drawStepMs, setClocks } from "./wall-clocks.ts";
 import { type CoreCast } from "../core-cast.ts";
 import { type Deleters } from "../deleters.ts";
 import { quietly } from "../quietly.ts";
@@ -28,10 +29,6 @@ const backupAgeMs = { least: 15_000, most: 75_000 };
 const probeMs = 2_000;
 /** An API server that is upgraded, or whose machine is moved; long enough for what is tried only after a while. */
 const outageMs = { least: 5_000, most: 40_000 };
-
-/** Of the largest step of a clock, in both directions together; and what people notice in the end. */
-const hoursStepMs = 4 * 3_600_000;
-const noticedErrorMs = 120_000;
 
 type Cluster = Pick<Cell, "node" | "server">;
 
@@ -117,7 +114,7 @@ export class Chaos {
     this.#nodes.end();
     this.#lostNodes.end();
     this.#absences.end();
-    this.#setClocks();
+    setClocks(this.#world.processes());
     this.#massChanges.end();
     this.#world.fencePolicyCode = undefined;
     this.#world.corePolicyCode = undefined;
@@ -165,7 +162,7 @@ export class Chaos {
       case "pauses":
         return this.#pick(this.#world.processes())?.node()?.pauseFor(this.#exponential(5_000));
       case "clocks":
-        return this.#pick(this.#world.processes())?.node()?.jumpWallClock(this.#stepMs());
+        return this.#pick(this.#world.processes())?.node()?.jumpWallClock(drawStepMs(this.#rng));
       case "flapping-pods":
         return this.#run(this.#rng.next() < 0.8 ? this.#workload()?.flap() : this.#workload()?.fail());
       case "relabelled-pods":
@@ -236,21 +233,6 @@ export class Chaos {
       case "broken-watches":
         return this.#cluster().server.dropWatches();
       default:
-    }
-  }
-
-  /** By moments, or by hours. */
-  #stepMs(): number {
-    const [draw, size] = [this.#rng.next() - 0.5, this.#rng.next()];
-    return draw * (size < 0.6 ? 60_000 : hoursStepMs);
-  }
-
-  /** Somebody notices clocks that are wrong by hours. */
-  #setClocks(): void {
-    for (const process of this.#world.processes()) {
-      const node = process.node();
-      const errorMs = node?.wallClockErrorMs ?? 0;
-      if (Math.abs(errorMs) > noticedErrorMs) node?.jumpWallClock(-errorMs);
     }
   }
 

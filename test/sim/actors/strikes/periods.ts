@@ -1,5 +1,5 @@
 /** How often each fault class strikes. */
-import { type FaultClass } from "../../plan.ts";
+import { type FaultClass } from "../../fault-classes.ts";
 
 /** Between two strokes of a class at severity 1. */
 export const periodMs: Partial<Record<FaultClass, number>> = {

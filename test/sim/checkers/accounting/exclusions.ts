@@ -55,6 +55,7 @@ const limitsMs = {
 } as const satisfies Readonly<Record<string, number | "silence">>;
 
 export type Exclusion = keyof typeof limitsMs;
+export const exclusions = Object.keys(limitsMs) as readonly Exclusion[];
 
 /** How often something was excluded, and after how long at most. */
 export interface ExclusionUse {

@@ -147,7 +147,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
     file: "aggregator/counting/backlog.ts",
     find: `if (how !== "counted") this.#due.set(`,
     replace: `if (how === "uncountable") this.#due.set(`,
-    scenario: "44d-counts-that-fail",
+    scenario: "44g-counts-that-fail",
   },
   {
     name: "late-news-of-others-is-forgotten",
@@ -155,7 +155,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
     file: "accounting/silence/cell-silence.ts",
     find: `if (cell.otherCounterAt !== undefined && previousSentAt !== undefined && cell.otherCounterAt < previousSentAt) {`,
     replace: `if (cell.otherCounterAt !== undefined) {`,
-    scenario: "42j-replaced-between-two-looks",
+    scenario: "42n-replaced-between-two-looks",
   },
   {
     name: "marks-beside-beats-are-believed",
@@ -195,7 +195,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
     file: "aggregator/heartbeats/heartbeat.ts",
     find: `const hasGap = nowMs > later(this.#beatAtMs, times.freshMs);`,
     replace: `const hasGap = this.#beatAtMs === longAgo;`,
-    scenario: "44e-uncounted-after-a-gap",
+    scenario: "44h-uncounted-after-a-gap",
   },
   {
     name: "unseen-leases-have-not-beaten",

@@ -148,4 +148,20 @@ export const mutationsOfVanishing: readonly Mutation[] = [
     replace: `if (mayHaveBeenReleased)`,
     scenario: "47x-more-releases-than-the-list-holds",
   },
+  {
+    name: "undated-counts-are-believed-soon",
+    why: "counts without a generation are in doubt until what was let go before an edit is certainly carried out",
+    file: "webhook/protector/doubts/doubts.ts",
+    find: `export const undatedSettleMs = 75_000;`,
+    replace: `export const undatedSettleMs = 5_000;`,
+    scenario: "09j-edited-back-beside-the-release-before",
+  },
+  {
+    name: "undated-counts-wait-for-half-of-the-window",
+    why: "counts without a generation are in doubt until what was admitted on a former object is certainly carried out",
+    file: "webhook/protector/doubts/doubts.ts",
+    find: `export const undatedSettleMs = 75_000;`,
+    replace: `export const undatedSettleMs = 35_000;`,
+    scenario: "46f-made-again-and-counted-by-go",
+  },
 ];
