@@ -11,6 +11,11 @@ export const epochMs = Date.UTC(2026, 0, 1);
 /** Node shortens longer delays to that, too. */
 const timerMsMax = 2 ** 31 - 1;
 
+/** A moment that is reached by adding what is left may be missed by a little. */
+const roundingMs = 1e-6;
+/** What is waited for at least, unless it is nothing: no clock measures less, and time would stand still. */
+const leastMs = 1e-3;
+
 export interface ClockSettings {
   /** By how much the wall clock is off at first. */
   readonly offsetMs: number;
@@ -107,7 +112,7 @@ export class SimNode {
   /** What came first while the node was paused runs first; everything has its own turn. */
   #resumeLater(): void {
     this.kernel.schedule(Math.max(0, this.#pausedUntilMs - this.kernel.nowMs), () => {
-      if (this.kernel.nowMs < this.#pausedUntilMs) return this.#resumeLater();
+      if (this.kernel.nowMs < this.#pausedUntilMs - roundingMs) return this.#resumeLater();
       const work = this.#deferred.shift();
       if (this.#deferred.length > 0) this.#resumeLater();
       if (this.#isAlive) work?.();
@@ -115,7 +120,7 @@ export class SimNode {
   }
 
   #setTimer(delayMs: number, callback: () => void): Timer {
-    const delay = Math.min(Math.max(0, delayMs), timerMsMax) / this.#rate;
+    const delay = Math.min(Math.max(delayMs > 0 ? leastMs : 0, delayMs), timerMsMax) / this.#rate;
     // Nothing that a dead node still does may reach the world.
     if (!this.#isAlive) return { cancel() {} };
     let isCancelled = false;
