@@ -31,7 +31,10 @@ import { type GeneratorSizes } from "../metrics/metrics.ts";
 import { SilentCellMarks } from "./silent-cell-marks.ts";
 
 /** The settings that it needs, under the names that they have in the Config. */
-export type CellSettings = Pick<Config, "cells"> & Pick<Config["generator"], "queue">;
+export interface CellSettings extends Pick<Config, "cells">, Pick<Config["generator"], "queue"> {
+  /** PodProtectors that retired cells leave in one round; undefined = as in production. */
+  readonly retiredPerRound?: number | undefined;
+}
 
 export interface CellControllerDependencies {
   readonly core: KubeClient;
@@ -67,7 +70,7 @@ export class CellController {
   /** UIDs of kube-system of the cells' clusters. */
   #clusterUIDs: ReadonlySet<string | undefined> = new Set();
 
-  constructor({ cells, queue }: CellSettings, deps: CellControllerDependencies) {
+  constructor({ cells, queue, retiredPerRound }: CellSettings, deps: CellControllerDependencies) {
     this.#deps = deps;
     const { core, leases, protectors, events, clock, rng, logger, identity, productVersion } = deps;
     const { leaseNamespace, silentAfterMs } = cells;
@@ -108,7 +111,7 @@ export class CellController {
     this.#ignored = new IgnoredAnnotations({ writes, events });
     this.#marks = new SilentCellMarks({ writes, events, clock, silentAfterMs });
     const shared = { protectors, writes, events, clock, logger };
-    this.#retirement = new CellRetirement({ times, removals: this.#removals, ...shared });
+    this.#retirement = new CellRetirement({ times, removals: this.#removals, perRound: retiredPerRound, ...shared });
     this.#conditions = new CellConditions({
       protectors,
       times,

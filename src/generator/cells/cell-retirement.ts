@@ -31,12 +31,14 @@ interface Request {
  * PodProtectors in one round, which is 15 s by default: 10 a second, a read and a write each, are a tenth of what a
  * client may ask of the core by default. 10,000 take 17 minutes, and nobody waits for them.
  */
-const protectorsPerRound = 150;
+const perRoundDefault = 150;
 
 export interface CellRetirementOptions {
   readonly times: SilenceTimes;
   readonly protectors: Pick<Informer<StoredProtector>, "values">;
   readonly removals: Pick<CellRemovals, "retiring" | "changed">;
+  /** PodProtectors in one round; undefined = as in production. */
+  readonly perRound?: number | undefined;
   readonly writes: Pick<CellLeaseWrites, "reference" | "annotate" | "remove">;
   readonly events: Pick<EventRecorder, "record">;
   readonly clock: Clock;
@@ -115,7 +117,7 @@ export class CellRetirement {
     for (const [cellID, { verdict }] of this.#requests) if (isRetiring(verdict)) left.set(cellID, 0);
     this.#left = 0;
     if (left.size === 0) return left;
-    const { protectors, removals } = this.#options;
+    const { protectors, removals, perRound = perRoundDefault } = this.#options;
     let handedOver = 0;
     for (const stored of protectors.values()) {
       const leaving = (stored.protector.status?.cells ?? []).filter(({ cellID }) => left.has(cellID));
@@ -123,7 +125,7 @@ export class CellRetirement {
       for (const { cellID } of leaving) left.set(cellID, (left.get(cellID) ?? 0) + 1);
       this.#left += 1;
       // Those that change nevertheless keep no others waiting.
-      if (removals.retiring(stored, handedOver < protectorsPerRound)) handedOver += 1;
+      if (removals.retiring(stored, handedOver < perRound)) handedOver += 1;
     }
     return left;
   }

@@ -115,13 +115,6 @@ export const rulesOfVanishing: readonly Mutation[] = [
     replace: `for (const release of all) {`,
   },
   {
-    name: "releases-have-an-age",
-    why: "no clock decides which releases are remembered",
-    file: "generator/protectors/releases.ts",
-    find: `const kept = state.releases.filter(({ digest }) =>`,
-    replace: `const kept = state.releases.filter(({ digest, releasedAt: at }) => Math.abs(releasedAt - at) < 60e6 &&`,
-  },
-  {
     name: "nobody-misses-releases",
     why: "whoever was away while more were released than the list holds cannot tell a release from a loss",
     file: "kube/missed-releases.ts",
