@@ -109,8 +109,8 @@ export class Absences {
     const pairs = who.flatMap(({ name }) => servers.map((server) => [name, server] as const));
     const [isOut, isIn] = this.#draws.oneOf([true, true], [true, false], [false, true]);
     const cuts = pairs.flatMap(([process, server]) => [
-      ...(isOut === true ? [[process, server] as const] : []),
-      ...(isIn === true ? [[server, process] as const] : []),
+      ...(isOut ? [[process, server] as const] : []),
+      ...(isIn ? [[server, process] as const] : []),
     ]);
     for (const [from, to] of cuts) network.cut(from, to);
     const isCompacted = this.#draws.chance(0.7);

@@ -106,5 +106,5 @@ test("each exclusion is in docs/simulation.md, with a mutation that is caught al
   for (const [, what, mutation = ""] of rows)
     assert.ok(known.has(mutation), `${what}: there is no mutation ${mutation}`);
   const described = rows.map(([, what = ""]) => what.split(":")[0]).slice(0, exclusions.length);
-  assert.deepEqual(described.toSorted(), exclusions.toSorted());
+  assert.deepEqual(new Set(described), new Set(exclusions));
 });
