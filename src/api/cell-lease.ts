@@ -34,7 +34,10 @@ export const cellLeaseAnnotations = {
   keepUntil: `${prefix}/keep-until`,
   /** By a person: UID of the kube-system namespace of the cluster that may take the cell over at once. */
   adopt: `${prefix}/adopt`,
-  /** By a person, "true": the cell is retired; the generator removes it from every PodProtector, and then the Lease. */
+  /**
+   * By a person, "true": the cell is retired; the generator removes it from every PodProtector, and then the Lease.
+   * "now": also where its entry changes.
+   */
   forget: `${prefix}/forget`,
 } as const;
 
@@ -70,6 +73,8 @@ export interface CellLease {
   readonly keepUntil: MicroTime | undefined;
   readonly adopt: string | undefined;
   readonly isForgotten: boolean;
+  /** The request is to take the cell out also where its entry changes. */
+  readonly isHurried: boolean;
   /** The silent-cell-after of whoever renews the Lease. */
   readonly durationSeconds: number | undefined;
   /** What a person wrote that cannot be read, and so counts as absent. */
@@ -85,7 +90,7 @@ const writtenByPeople: readonly (Omit<IgnoredAnnotation, "value"> & {
     allowed: "an RFC 3339 time, such as 2026-01-31T14:00:00Z",
     isValid: (value) => readMicroTime(value) !== undefined,
   },
-  { annotation: cellLeaseAnnotations.forget, allowed: "true", isValid: (value) => value === "true" },
+  { annotation: cellLeaseAnnotations.forget, allowed: "true or now", isValid: isRequest },
   {
     annotation: cellLeaseAnnotations.adopt,
     allowed: "the UID of the namespace kube-system of the cluster that takes over",
@@ -128,13 +133,18 @@ export function readCellLease(value: unknown): CellLease | undefined {
     silentSince: time(cellLeaseAnnotations.silentSince),
     keepUntil: time(cellLeaseAnnotations.keepUntil),
     adopt: textOf(annotations, cellLeaseAnnotations.adopt),
-    isForgotten: textOf(annotations, cellLeaseAnnotations.forget) === "true",
+    isForgotten: isRequest(textOf(annotations, cellLeaseAnnotations.forget)),
+    isHurried: textOf(annotations, cellLeaseAnnotations.forget) === "now",
     durationSeconds: typeof duration === "number" ? duration : undefined,
     ignored: writtenByPeople.flatMap(({ annotation, allowed, isValid }) => {
       const value = textOf(annotations, annotation);
       return value === undefined || isValid(value) ? [] : [{ annotation, value, allowed }];
     }),
   };
+}
+
+function isRequest(value: string | undefined): boolean {
+  return value === "true" || value === "now";
 }
 
 function textOf<Key extends string>(fields: { readonly [K in Key]?: unknown }, key: Key): string | undefined {

@@ -49,6 +49,8 @@ export type GeneratorSettings = Pick<
   readonly stateNamespace: string;
   /** In which PodProtectors are watched; undefined = all. */
   readonly coreNamespace: string | undefined;
+  /** Of the list of releases; undefined = as in production. */
+  readonly releasesMax?: number | undefined;
 };
 
 export interface GeneratorDependencies {
@@ -96,6 +98,7 @@ export class Generator {
     this.#releases = new ReleaseList({
       core,
       namespace: config.stateNamespace,
+      releasesMax: config.releasesMax,
       clock,
       logger,
       protectors,
@@ -112,6 +115,7 @@ export class Generator {
       lifecycle: this.#lifecycle,
       crd: this.#crd,
       events,
+      clock,
       logger,
       onDue: (due) => this.#addAll(due),
     });

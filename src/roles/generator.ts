@@ -66,8 +66,9 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
     { ...config, cells: ofCellLeases, core: ofCore },
     { ...common, sources, modes, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },
   );
+  const { leaseNamespace: stateNamespace } = ofCellLeases;
   const generator = new Generator(
-    { ...config, stateNamespace: ofCellLeases.leaseNamespace, coreNamespace: ofCore.namespace },
+    { ...config, stateNamespace, coreNamespace: ofCore.namespace, releasesMax: runtime.limits?.releasesMax },
     { ...common, sources, modes, changes, releaseEvents, metrics: generatorMetrics },
   );
   const followed = new FollowedFloors({ ...common, config, sources, expected, changes, ...generatorMetrics });
@@ -86,7 +87,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   });
   const ofProcess = { productVersion: runtime.productVersion, metrics };
   const cells = new CellController(
-    { cells: ofCellLeases, queue: config.queue },
+    { cells: ofCellLeases, queue: config.queue, retiredPerRound: runtime.limits?.retiredPerRound },
     { ...common, ...ofProcess, leases, identity: elector.identity, onLooked: () => conditions.look() },
   );
   const sayers = { sources: [generator, followed, unusable], cells: [cells] };

@@ -37,9 +37,13 @@ export interface Clients {
 
 /** Lower limits than those of production, which a simulated world would never reach. */
 export interface Limits {
-  readonly history: HistoryLimits;
+  readonly history?: HistoryLimits;
   /** Of aggregators. */
-  readonly fences: Pick<AggregatorSettings, "fencesWaitingMax" | "fencedPodsMax">;
+  readonly fences?: Pick<AggregatorSettings, "fencesWaitingMax" | "fencedPodsMax">;
+  /** Of the generator's list of releases. */
+  readonly releasesMax?: number;
+  /** PodProtectors that retired cells leave in one round. */
+  readonly retiredPerRound?: number;
 }
 
 export interface RuntimeCertificates extends CertificateUses {

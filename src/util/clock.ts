@@ -54,6 +54,16 @@ export interface Clock {
    * are shortened to that.
    */
   setTimer(delayMs: number, callback: () => void): Timer;
+  /**
+   * How much of the time that rules give to people they really have; absent = all of it. Worlds of the simulation last
+   * minutes, and give less.
+   */
+  readonly givenShare?: number;
+}
+
+/** Time that is given to people, in milliseconds. */
+export function givenMs({ givenShare = 1 }: Pick<Clock, "givenShare">, ms: number): number {
+  return givenShare * ms;
 }
 
 /**

@@ -17,8 +17,11 @@ import { MassChangeChecker } from "./checkers/mass-changes.ts";
 import { crdsOfSources, kindsOfSources } from "./checkers/sources/kinds.ts";
 import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { Shadows } from "./checkers/reviews/shadows.ts";
+import { ReleaseListChecker } from "./checkers/releases.ts";
 import { Told } from "./checkers/reviews/told.ts";
+import { watchSilence } from "./checkers/silence.ts";
 import { type SimApiServer } from "./clusters/api-server.ts";
+import { type Unwritten } from "./clusters/conditions.ts";
 import { firstCore } from "./clusters/core-names.ts";
 import { latchedCauses } from "./clusters/latches.ts";
 import { namespace, sideNamespace } from "./clusters/namespaces.ts";
@@ -37,6 +40,7 @@ export interface CoreWorld {
   readonly kernel: Kernel;
   readonly ledger: Ledger;
   readonly webhooks: readonly SimProcess[];
+  readonly generators: readonly SimProcess[];
   readonly aggregators: readonly SimProcess[];
   /** Of all cores: the names of others than the first begin with that of the core. */
   readonly checkers: Map<string, AccountingChecker>;
@@ -68,8 +72,15 @@ export class Core {
   readonly isLent: boolean;
   readonly told: Told;
   readonly shadows: Shadows;
+  readonly #releases: ReleaseListChecker;
+  /** It takes no writes of some kind. */
+  isFull = false;
+  #takesNoStatus = false;
+  #fills = 0;
   readonly #world: CoreWorld;
   readonly #seen = new Set<string>();
+  /** Those that are gone, and were not marked as released: webhooks may keep them in force. */
+  readonly #missing = new Set<string>();
   #protectors: ResourceType | undefined;
 
   /** Of the workload's PodProtector here. */
@@ -95,8 +106,9 @@ export class Core {
     const knew = this.told.knew.bind(this.told);
     // The release before this one forgets what is lost, and the last known quota is lent without a look at the core.
     const keepsLost = world.isExact && plan.upgrade === "none" && !this.isLent;
-    this.lostProtectors = keepsLost ? new LostProtectors({ kernel, webhooks, knew }) : undefined;
+    this.lostProtectors = keepsLost ? new LostProtectors({ kernel, webhooks, graceMs: plan.hourMs, knew }) : undefined;
     this.massChanges = new MassChangeChecker(kernel);
+    this.#releases = new ReleaseListChecker(kernel);
     this.sources = new SourceChecker({
       kernel,
       rules: plan.upgrade === "none" ? plan : undefined,
@@ -104,6 +116,7 @@ export class Core {
       calmSinceMs: () => (this.massChanges.isUnderWay || world.lost.cores.has(name) ? undefined : calm.sinceMs),
       find: (of, protector) => this.server.engine.find(this.protectors, of, protector),
       latched: () => latchedCauses(this.server.engine),
+      mayMissReleases: () => this.lostProtectors?.hasDropped !== false,
     });
   }
 
@@ -119,7 +132,11 @@ export class Core {
       });
     engine.onChange(this.protectors, (change) => this.#committed(change));
     engine.onChange(builtInResources.namespaces, (change) => this.sources.namespace(change));
-    engine.onChange(builtInResources.configMaps, (change) => this.lostProtectors?.configMap(change));
+    engine.onChange(builtInResources.configMaps, (change) => {
+      this.lostProtectors?.configMap(change);
+      // The release before this one forgets by the clock, and a backup has another list.
+      if (plan.upgrade === "none" && !plan.faults.has("restores")) this.#releases.configMap(change);
+    });
   }
 
   /** The type of its PodProtectors, also while it serves none. */
@@ -139,9 +156,36 @@ export class Core {
     return this.#seen.size;
   }
 
+  /** PodProtectors that are gone and may stay in force. */
+  get protectorsMissing(): number {
+    return this.#missing.size;
+  }
+
   /** Random numbers of this core's own. */
   rng(purpose: string): Rng {
     return this.#world.kernel.rng(this.name === firstCore ? purpose : `${purpose} of ${this.name}`);
+  }
+
+  /** It takes no such writes from now on, until what is returned is called. Nobody falls silent by that. */
+  fill(what: Unwritten, stalls: boolean): () => void {
+    const { webhooks, generators, plan, kernel } = this.#world;
+    const relent = this.server.conditions.refuseWrites(what, stalls);
+    const [hidesBeats, isAway] = [
+      what === "everything" || what === "leases",
+      what === "everything" || what === "podprotectors",
+    ];
+    const observers = [...webhooks, ...generators];
+    const look =
+      hidesBeats && process.env["SIL"] === "1" ? watchSilence(kernel, this.name, observers, plan) : undefined;
+    this.isFull = true;
+    this.#takesNoStatus = isAway;
+    this.#fills += 1;
+    return () => {
+      relent();
+      look?.();
+      this.isFull = false;
+      this.#takesNoStatus = false;
+    };
   }
 
   /** Its etcd came back from a backup. */
@@ -155,7 +199,12 @@ export class Core {
   #committed(change: Change): void {
     const { type, object } = change;
     const { metadata } = object;
-    this.#seen.add(`${metadata.namespace}/${metadata.name}`);
+    const key = `${metadata.namespace}/${metadata.name}`;
+    this.#seen.add(key);
+    const isReleased = metadata.annotations?.[annotations.released] !== undefined;
+    this.#releases.protector(change, isReleased);
+    if (type === "DELETED" && !isReleased) this.#missing.add(key);
+    else this.#missing.delete(key);
     this.#world.beforeChecks();
     this.massChanges.protector(change);
     // Bystanders are not checked: their objects are out of order on purpose.
@@ -163,7 +212,6 @@ export class Core {
     if (metadata.namespace !== namespace) return;
     this.lostProtectors?.protector(change);
     this.shadows.protector(change);
-    const isReleased = metadata.annotations?.[annotations.released] !== undefined;
     const present = type === "DELETED" ? undefined : protectorOf(object);
     this.#checkerOf(metadata.name).committed(present, isReleased);
     this.#world.afterChecks();
@@ -208,8 +256,8 @@ export class Core {
 
   /** How often it has gone, while it is away. */
   get #outage(): number | undefined {
-    const isAway = this.server.node() === undefined || this.#world.lost.cores.has(this.name);
-    return isAway ? this.server.stops : undefined;
+    const isAway = this.#takesNoStatus || this.server.node() === undefined || this.#world.lost.cores.has(this.name);
+    return isAway ? this.server.stops + this.#fills : undefined;
   }
 
   /** What is admitted from the PodProtector without a write, where webhooks may do that. */

@@ -6,89 +6,38 @@ import { healthCriteria, type HealthCriterion } from "../../src/accounting/count
 import { type Rng, uniform } from "../../src/util/rng.ts";
 import { firstCore, secondCore } from "./clusters/core-names.ts";
 import { type Rates } from "./clusters/conditions.ts";
-
-const drawnFirst = [
-  "latency",
-  "resets",
-  "partitions",
-  "watch-lag",
-  "broken-watches",
-  "stale-lists",
-  "server-errors",
-  "conflicts",
-  "lost-responses",
-  "server-restarts",
-  "stalled-commits",
-  "stale-reviews",
-  "slow-reviews",
-  "crashes",
-  "rollouts",
-  "pauses",
-  "clocks",
-  "flapping-pods",
-  "relabelled-pods",
-  "edits",
-  "erasures",
-  "disasters",
-  "evictions",
-  "other-refusals",
-  "late-cells",
-  "settings",
-] as const;
-/** Drawn after all others, so that what a seed draws besides does not depend on them. */
-const drawnLast = [
-  "bystanders",
-  "odd-deployments",
-  "hostile-protectors",
-  "go-components",
-  "forbidden-fences",
-  "core-policies",
-  "odd-reviews",
-] as const;
-/** These came later still, and are drawn after everything else. */
-const newest = ["odd-answers", "small-pages", "outages", "namespace-labels", "losses"] as const;
-/**
- * What people, controllers and disasters do to Deployments and to nodes, all day long. Drawn last, so that all else
- * that a seed draws is what it is without them.
- */
-export const sourceClasses = [
-  "source-edits",
-  "autoscaling",
-  "cascades",
-  "vanished-sources",
-  "drains",
-  "node-loss",
-] as const;
-/** What the core loses (actors/strikes/core-losses.ts). */
-const coreLosses = ["lost-protectors"] as const;
-/** What a tool changes everywhere at once (actors/strikes/mass-changes.ts). */
-const massChanges = ["mass-changes"] as const;
-/** What happens to a whole core at once (actors/strikes/core-losses.ts). */
-const coreDisasters = ["wiped-core", "deleted-crd"] as const;
-/** What people have namespaces in (actors/people/modes.ts). Drawn after the size and the sources of the world. */
-const modes = ["modes"] as const;
-/** Drawn when all else of a plan has been. A class that is new comes last. */
-const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
-const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll, ...modes] as const;
-/** Faults that a seed switches on or off together. */
-export const faultClasses = [...drawnFirst, ...drawnLate] as const satisfies readonly string[];
-/**
- * Faults that even a correct guard cannot hold against in full (docs/accounting.md): drawn only on demand. Beside all
- * other faults restores hold in nearly all worlds, but not in all: a core's new history may reach the very version of
- * an object that a process still knows from the old one, and then a compare-and-swap cannot tell them apart.
- */
-export const onDemand = ["restores", "old-crd", "last-known-quota", "webhook-dry-runs"] as const;
-const lateFaults: ReadonlySet<string> = new Set(drawnLate);
-export type FaultClass = (typeof faultClasses)[number] | (typeof onDemand)[number];
+import {
+  drawnAfterAll,
+  drawnFirst,
+  drawnLast,
+  type FaultClass,
+  lateFaults,
+  longOnes,
+  modes,
+  newest,
+  onDemand,
+} from "./fault-classes.ts";
 
 /** What is lost for ever at some time (actors/strikes/losses.ts). */
-const losses = ["cell", "webhook", "aggregator", "fences", "writes of a webhook", "writes of a cell", "core"] as const;
+const losses = [
+  "cell",
+  "webhook",
+  "aggregator",
+  "fences",
+  "writes of a webhook",
+  "writes of a cell",
+  "core",
+  "writes of the core",
+] as const;
 export type Loss = (typeof losses)[number] | "none";
 
 /** Process after process is replaced (actors/strikes/upgrades.ts): by this release, or back by the previous. */
 export type Upgrade = "none" | "forward" | "back";
 /** Counted where the previous release was not at hand. */
 export const upgradesLeftOut = "upgrades left out";
+
+/** How webhooks and aggregators know which pods are those of a cell (docs/cells.md). */
+export type CellsBy = "cluster" | "namespace" | "label";
 
 /** What webhooks do while the second core is away; "none" = there is only one core. */
 export type OtherCore = "none" | "refuse" | "last-known";
@@ -144,6 +93,9 @@ export interface Plan {
   readonly servesOnlyItsCells: boolean;
   /** --silent-cell-after: often short, so that a lost cell is silent while things still happen. */
   readonly silentAfterMs: number;
+  /** How long an hour is for rules that give people time (src/util/clock.ts). */
+  readonly hourMs: number;
+  readonly cellsBy: CellsBy;
   readonly faults: ReadonlySet<FaultClass>;
   /** How often each fault class strikes, relative to its usual rate: orders of magnitude apart. */
   readonly severity: (faultClass: FaultClass) => number;
@@ -152,6 +104,7 @@ export interface Plan {
 }
 
 type Size = Pick<Plan, "cells" | "podsPerCell" | "webhooks">;
+type Paced = Pick<Plan, "chaosMs" | "deletionsPerSecond">;
 
 const cellNames = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"];
 const podsPerCellMax = 200;
@@ -257,7 +210,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   // The previous release knows none of them.
   const mayHaveMore = plan.hasGenerator && only === undefined && upgrade === "none";
   const hasMoreSources = rng.next() < moreSourcesShare && mayHaveMore;
-  for (const name of modes) drawSeverity(name);
+  for (const name of [...modes, ...longOnes]) drawSeverity(name);
   return {
     ...plan,
     ...late,
@@ -266,10 +219,12 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     ...access,
     ...sourceRules,
     ...cores,
+    ...drawHours(rng, plan, faults.has("absences")),
+    ...drawCells(rng, late.evictedPods, upgrade),
     hasMoreSources,
     minAvailable,
     loss,
-    silentAfterMs,
+    silentAfterMs: faults.has("absences") && rng.next() < 0.5 ? 1_000 * integer(rng, 20, 45) : silentAfterMs,
     servesProtobuf,
     rates,
     upgrade,
@@ -298,6 +253,26 @@ function drawSourceRules(
     protectsNonZero: rng.next() < 0.7,
   };
   return upgrade === "none" ? drawn : usual;
+}
+
+/**
+ * In most worlds an hour passes within a minute or two, so that what happens after it is met by other faults. Where
+ * somebody is away for so long, the world lasts longer, and not so much is deleted.
+ */
+function drawHours(rng: Rng, drawn: Paced, isLong: boolean): Paced & Pick<Plan, "hourMs"> {
+  const shortMs = Math.round(magnitude(rng, 4.3, 5.1));
+  const hourMs = rng.next() < 0.8 ? shortMs : 3_600_000;
+  const { chaosMs, deletionsPerSecond } = drawn;
+  const factor = isLong ? 1.6 : 1;
+  return { hourMs, chaosMs: factor * chaosMs, deletionsPerSecond: deletionsPerSecond / factor };
+}
+
+/** The pod of an eviction cannot be looked for by its cell where a label of the pod names the cell. */
+function drawCells(rng: Rng, evictedPods: string, upgrade: Upgrade): Pick<Plan, "cellsBy" | "evictedPods"> {
+  const draw = rng.next();
+  if (upgrade !== "none" || draw >= 0.15) return { cellsBy: "cluster", evictedPods };
+  if (draw >= 0.08) return { cellsBy: "namespace", evictedPods };
+  return { cellsBy: "label", evictedPods: evictedPods === "map" ? "single" : evictedPods };
 }
 
 /** `mayHaveTwo`: else there is one, but the rest is drawn for whoever asks for a second. */
@@ -341,6 +316,7 @@ function lossFor(plan: Pick<Plan, "cells" | "webhooks" | "updateTrigger">, loss:
     "writes of a cell": plan.cells.length === 1,
     fences: !plan.updateTrigger,
     core: false,
+    "writes of the core": false,
   }[loss];
   return isSpared ? "none" : loss;
 }

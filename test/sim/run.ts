@@ -7,7 +7,8 @@ import { Workload } from "./actors/workload.ts";
 import { type AccountingChecker } from "./checkers/accounting/accounting.ts";
 import { type Exclusion, type ExclusionUse, silenceLimitMs } from "./checkers/accounting/exclusions.ts";
 import { settleWindowMs } from "./core.ts";
-import { drawPlan, type FaultClass, isDemandedOfUpgrades, type Plan, upgradesLeftOut } from "./plan.ts";
+import { type FaultClass } from "./fault-classes.ts";
+import { drawPlan, isDemandedOfUpgrades, type Plan, upgradesLeftOut } from "./plan.ts";
 import { createSeededRng } from "../support/seeded-rng.ts";
 import { previousRelease } from "./processes/previous-release.ts";
 import { haveBeaten, silentCells, unheardCells } from "./hearing.ts";
@@ -31,10 +32,12 @@ const crdBackMsMax = 300_000;
  */
 const restMs = settleWindowMs + 75_000;
 /**
- * Where a PodProtector that vanished could not be made again at once, the generator looks again after this
- * (src/generator/protectors/recreation.ts), even if it was made in between.
+ * Where a PodProtector that vanished could not be made again at once, the generator looks again after this part of an
+ * hour (src/generator/protectors/recreation.ts), even if it was made in between.
  */
-const recreatedMs = 600_000;
+const recreatedHours = 1 / 6;
+/** Longer hours pass in no world. */
+const longestHourMs = 150_000;
 /** New pods become ready, and are counted. */
 const refillMs = 30_000;
 /**
@@ -141,13 +144,15 @@ async function runPhases(world: World): Promise<number> {
   const endMs = kernel.nowMs + plan.chaosMs;
   await deleteUntil(world, deleters, endMs);
   await during(world, chaos.heal());
-  if (plan.loss === "core") {
+  if (plan.loss === "core" || plan.loss === "writes of the core") {
     const withoutMs = await withoutCore(world, deleters);
     if (world.coresLeft.length === 0) return withoutMs;
   }
-  for (const { sources, modes } of cores) {
+  for (const { sources, modes, passing, cells } of cores) {
     void sources.goHome();
     void modes.goHome();
+    void cells.goHome();
+    passing.goHome();
   }
   return await healed(world, { workloads, deleters, cores });
 }
@@ -210,11 +215,12 @@ async function withoutCore(world: World, deleters: Deleters): Promise<number> {
 /** When all is settled, queues and tables of unfinished work are empty soon. */
 async function rested(world: World): Promise<void> {
   const { kernel } = world;
-  const limitMs = restMs + slownessMs(world);
+  // What may have been released unseen is let go after an hour.
+  const limitMs = restMs + slownessMs(world) + Math.min(longestHourMs, world.plan.hourMs);
   await kernel.run(kernel.nowMs + limitMs, () => world.leftovers().length === 0);
   // Nothing else may wait for so long.
   if (isMadeAgainLate(world) && world.leftovers().every((text) => text.includes("generator_queue_entries")))
-    await kernel.run(kernel.nowMs + recreatedMs, () => world.leftovers().length === 0);
+    await kernel.run(kernel.nowMs + recreatedHours * world.plan.hourMs, () => world.leftovers().length === 0);
   const left = world.leftovers();
   if (kernel.failure === undefined && left.length > 0)
     kernel.fail(`left behind ${Math.round(limitMs)} ms after everything was settled: ${left.join("; ")}`);
@@ -335,7 +341,9 @@ function isTrue(world: World, checker: AccountingChecker): boolean {
 function isSettled(world: World, { cores }: Actors): boolean {
   // In a core that is lost a deletion waits for ever for its generator.
   const left = cores.filter(({ core }) => world.coresLeft.includes(core));
-  const areHome = left.every(({ sources, modes, losses }) => sources.isHome && modes.isHome && losses.hasCrd);
+  const areHome = left.every(({ sources, modes, passing, cells, losses }) => {
+    return [sources, modes, passing, cells].every(({ isHome }) => isHome) && losses.hasCrd;
+  });
   if (!areHome || unmet(world).length > 0) return false;
   return present(world).every((checker) => checker.weight(isThere(world)) === 0 && isTrue(world, checker));
 }

@@ -7,6 +7,7 @@ import { type JsonObject, asObject } from "../double/engine/object.ts";
 import { builtInResources } from "../double/engine/resources.ts";
 import { type AccountingChecker, type Breach } from "./checkers/accounting/accounting.ts";
 import { checkBounds, leftovers } from "./checkers/bounds.ts";
+import { Orphans } from "./checkers/orphans.ts";
 import { Calm } from "./checkers/calm.ts";
 import { Ledger } from "./checkers/accounting/ledger.ts";
 import { RefusalChecker } from "./checkers/reviews/refusals.ts";
@@ -14,7 +15,12 @@ import { ReviewChecker } from "./checkers/reviews/reviews.ts";
 import { SimApiServer } from "./clusters/api-server.ts";
 import { ServerConditions } from "./clusters/conditions.ts";
 import { forbiddenInCore, forbiddenInWorker } from "./clusters/rights.ts";
-import { policyName, policyOf, webhookConfiguration } from "./clusters/webhook-configurations.ts";
+import {
+  collectionConfiguration,
+  policyName,
+  policyOf,
+  webhookConfiguration,
+} from "./clusters/webhook-configurations.ts";
 import { namespace, sideNamespace } from "./clusters/namespaces.ts";
 import { firstCore, nodeOfCore, secondCore, urlOfCore } from "./clusters/core-names.ts";
 import { Core, type CoreWorld, settleWindowMs } from "./core.ts";
@@ -23,7 +29,8 @@ import { type ClockSettings, SimNode } from "./kernel/node.ts";
 import { type WireServer } from "./network/dispatcher.ts";
 import { Network } from "./network/network.ts";
 import { createReviewRoute, type ReviewWeather } from "./network/reviews.ts";
-import { type FaultClass, type Plan } from "./plan.ts";
+import { type FaultClass } from "./fault-classes.ts";
+import { type Plan } from "./plan.ts";
 import { createFleet, type FleetOptions, stampAnnotation } from "./processes/fleet.ts";
 import { type SimProcess } from "./processes/process.ts";
 import { presentRelease, type Release } from "./processes/release.ts";
@@ -93,6 +100,7 @@ export class World {
   readonly calm: Calm;
   readonly refusals: RefusalChecker;
   readonly reviews: ReviewChecker;
+  readonly orphans: Orphans;
   readonly totals: WorldTotals = {
     deletions: 0,
     admitted: 0,
@@ -128,6 +136,7 @@ export class World {
       isCalm: () => this.calm.is && this.#isExact,
       isOfThisRelease: (replica) => this.isOfThisRelease(replica),
     });
+    this.orphans = new Orphans(this.kernel, options.plan);
     this.reviews = new ReviewChecker(this);
     const core = this.#createCore(firstCore);
     this.cores = this.plan.otherCore === "none" ? [core] : [core, this.#createCore(secondCore)];
@@ -206,7 +215,8 @@ export class World {
     const protectorsLost = this.cores
       .filter((core) => !coresLeft.includes(core))
       .reduce((sum, { protectorsSeen }) => sum + protectorsSeen, 0);
-    return leftovers(present, { cores: coresLeft.map(({ name }) => name), isOnly, protectorsLost, isSettled });
+    const missing = new Map(coresLeft.map(({ name, protectorsMissing }) => [name, protectorsMissing]));
+    return leftovers(present, { cores: missing, isOnly, protectorsLost, isSettled });
   }
 
   cell(name: string): Cell {
@@ -232,12 +242,13 @@ export class World {
   }
 
   #createCore(name: string): Core {
-    const { plan, kernel, ledger, webhooks, aggregators, checkers, lost, calm, totals } = this;
+    const { plan, kernel, ledger, webhooks, generators, aggregators, checkers, lost, calm, totals } = this;
     const world: CoreWorld = {
       plan,
       kernel,
       ledger,
       webhooks,
+      generators,
       aggregators,
       checkers,
       lost,
@@ -276,7 +287,7 @@ export class World {
     const policies = this.plan.faults.has(cell === undefined ? "core-policies" : "forbidden-fences")
       ? [policyOf(cell === undefined ? ["podprotectors", "podprotectors/status", "deployments"] : ["pods/status"])]
       : [];
-    const webhookConfigurations = [...(cell === undefined ? [] : [webhookConfiguration(cell)]), ...policies];
+    const webhookConfigurations = [...(cell === undefined ? [] : this.#configurationsOf(cell)), ...policies];
     const server = new SimApiServer({
       node,
       network: this.network,
@@ -292,6 +303,12 @@ export class World {
     return { node, server };
   }
 
+  #configurationsOf(cell: string): JsonObject[] {
+    const { cellsBy, faults } = this.plan;
+    const path = cellsBy === "label" ? "by-label" : cell;
+    return [webhookConfiguration(path), ...(faults.has("lost-nodes") ? [collectionConfiguration(path)] : [])];
+  }
+
   /** A policy says no to what concerns bystanders for a while. */
   async #judgeByPolicy(review: JsonObject, code: number | undefined): Promise<unknown> {
     const { uid, namespace: of } = asObject(review["request"]);
@@ -305,7 +322,7 @@ export class World {
     const ofCores = cores.map(({ name: core, server }) => [urlOfCore(core), server] as const);
     const workers = cells.map((cell) => [`http://worker-${cell.name}`, cell.server] as const);
     return {
-      clock: this.#drawClock(name),
+      clock: { ...this.#drawClock(name), givenShare: this.plan.hourMs / 3_600_000 },
       kernel,
       network,
       servers: new Map<string, WireServer>([...ofCores, ...workers]),

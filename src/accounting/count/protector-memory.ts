@@ -15,7 +15,7 @@
  * | for the pace of counting: open admissions, our last write, a failure | the next one |
  *
  * Each method in the past participle tells of one event:
- * - from the core: `watched`, `relisted`, `readLive`, `sending`, `wrote`, `remade`;
+ * - from the core: `watched`, `relisted`, `readLive`, `sending`, `wrote`, `remade`, `broughtBack`;
  * - from the worker: `snapshotWentBack`, `workerReset`, `foundObsolete`, `takenOver`.
  */
 import { type MicroTime } from "../../api/micro-time.ts";
@@ -296,6 +296,11 @@ export class ProtectorMemory {
    */
   remade(sinceMs: MonotonicMs): void {
     this.#firstCounts.remade(sinceMs);
+  }
+
+  /** A restore of the core has brought it back: what is recorded lacks what has happened since the backup. */
+  broughtBack(nowMs: MonotonicMs): void {
+    this.#restoredSinceMs ??= nowMs;
   }
 
   /** The snapshot of pods is older than before: what was seen so far proves nothing, and all waits start again. */

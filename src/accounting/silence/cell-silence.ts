@@ -55,6 +55,8 @@ export interface ObservedCell {
   readonly beatAt: MonotonicMs;
   /** Since when it is silent, whatever keeps its counts in force; undefined = it is not. */
   readonly silentSince: MonotonicMs | undefined;
+  /** When counts of an aggregator without heartbeats were seen last that no beat has followed. */
+  readonly otherCounterAt: MonotonicMs | undefined;
   /** By digest of the UID: PodProtectors that the aggregator cannot count or write, and since when. */
   readonly behind: ReadonlyMap<string, MonotonicMs>;
 }

@@ -7,7 +7,7 @@
 import { type ObjectKey } from "../../api/object-key.ts";
 import { compareResourceVersions } from "../../api/resource-version.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
+import { type Birth, type Bucket, isOlder } from "../../api/v1alpha1/pod-protector.ts";
 import { type MemoryScope, ProtectorMemory } from "../../accounting/count/protector-memory.ts";
 import { type InformerEvent } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
@@ -18,6 +18,7 @@ const formersMax = 100_000;
 
 interface Former {
   readonly uid: string;
+  readonly birth: Birth;
   /** Nothing was admitted on it after this moment; undefined = nobody has seen its deletion. */
   readonly deletedAtMs: MonotonicMs | undefined;
 }
@@ -84,8 +85,10 @@ export class ProtectorMemories {
       return wentBack;
     }
     const created = new ProtectorMemory(object, selectorText, this.#scope, nowMs);
-    const sinceMs = this.#remadeSinceMs(object, nowMs);
-    if (sinceMs !== undefined) created.remade(sinceMs);
+    const former = this.#formerOf(object);
+    if (former !== undefined) created.remade(former.deletedAtMs ?? nowMs);
+    // It comes from a backup of the core, and what was admitted since is not in it.
+    if (former !== undefined && isOlder(object.protector.metadata, former.birth)) created.broughtBack(nowMs);
     this.#memories.set(object.key, created);
     return false;
   }
@@ -100,18 +103,19 @@ export class ProtectorMemories {
     this.#memories.delete(key);
     this.#formers.delete(key);
     if (Object.hasOwn(protector.metadata.annotations ?? {}, annotations.released)) return;
-    this.#formers.set(key, { uid, deletedAtMs });
+    const { creationTimestamp } = protector.metadata;
+    this.#formers.set(key, { uid, birth: { creationTimestamp }, deletedAtMs });
     const oldest = this.#formers.keys().next();
     if (this.#formers.size > formersMax && oldest.done !== true) this.#formers.delete(oldest.value);
   }
 
   /**
-   * Since when what was admitted on another object of this name, which was not released, is to be waited for; undefined
-   * = there was none. A generator of the Go original deletes without a mark, and days later nothing of that is left.
+   * Another object of this name, which was not released; undefined = there was none. A generator of the Go original
+   * deletes without a mark, and days later nothing of that is left.
    */
-  #remadeSinceMs({ key, uid }: StoredProtector, nowMs: MonotonicMs): MonotonicMs | undefined {
+  #formerOf({ key, uid }: StoredProtector): Former | undefined {
     const former = this.#formers.get(key);
     this.#formers.delete(key);
-    return former === undefined || former.uid === uid ? undefined : (former.deletedAtMs ?? nowMs);
+    return former?.uid === uid ? undefined : former;
   }
 }

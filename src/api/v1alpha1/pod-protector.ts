@@ -173,3 +173,13 @@ export interface PodProtector {
   /** Absent until it is first written. */
   readonly status?: PodProtectorStatus;
 }
+
+/** When it was made, by the clock of an API server, to the second. */
+export interface Birth {
+  readonly creationTimestamp?: string | undefined;
+}
+
+/** Whether an object is not younger than another one. Where either does not say, it is younger. */
+export function isOlder({ creationTimestamp: own }: Birth, { creationTimestamp: others }: Birth): boolean {
+  return own !== undefined && others !== undefined && own <= others;
+}

@@ -53,7 +53,7 @@ export function cellLines({ cells, protectors }: CoreLook): readonly CellLine[] 
     return {
       cellID,
       state: cell === undefined ? without : stateOf(cell),
-      remarks: cell === undefined ? [] : remarksOn(cell),
+      remarks: cell === undefined ? [] : remarksOn(cell, sums?.protectors ?? 0),
       cell,
       protectors: protectors === undefined ? undefined : (sums?.protectors ?? 0),
       available: protectors === undefined ? undefined : (sums?.available ?? 0),
@@ -84,9 +84,12 @@ function stateOf({ lease, glance }: FleetCell): CellState {
   return gateFaultOf(lease)?.state ?? ((glance.heardAgoMs ?? 0) > lateAfterMs ? "late" : "ok");
 }
 
-function remarksOn(cell: FleetCell): readonly string[] {
+/** `protectors`: PodProtectors that are known to have it in their status. */
+function remarksOn(cell: FleetCell, protectors: number): readonly string[] {
   const { lease, glance } = cell;
   const remarks = stateOf(cell) === "late" ? ["does its aggregator run?"] : [];
+  if (lease.isForgotten && protectors > 0)
+    remarks.push(`still in ${protectors} PodProtectors; Events of its Lease ${lease.name} say what keeps it there`);
   const fault = gateFaultOf(lease);
   if (fault !== undefined) remarks.push(fault.remark);
   if (glance.isKept) remarks.push(`its last counts are kept in force until ${lease.keepUntil}`);

@@ -20,7 +20,7 @@ import {
 } from "../command.ts";
 import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { type CellLine, cellLines, cellsJson, cellsTable, isCellWrong } from "../status/cell-lines.ts";
-import { jsonText } from "../text/format.ts";
+import { jsonText, lines } from "../text/format.ts";
 import { carryOut, type Change, creationOf, dryRunOption, patchOf } from "./change.ts";
 import { isUID, readUntil } from "./values.ts";
 
@@ -38,6 +38,8 @@ export const cells: Command = {
     workerOption,
     { usage: "--for <duration>", description: "keep: for how long, such as 2h" },
     { usage: "--cluster <uid>", description: "adopt: UID of kube-system; or say --worker" },
+    { usage: "--now", description: "forget: also entries that change" },
+    { usage: "--yes", description: "forget --now: carry it out" },
     { usage: "--undo", description: "keep, adopt, forget: take the request back" },
     dryRunOption,
     outputOption,
@@ -47,6 +49,7 @@ export const cells: Command = {
     "cells keep worker-1 --for 2h",
     "cells adopt worker-1 --worker worker-1=new-cluster",
     "cells forget worker-1",
+    "cells forget worker-1 --now --yes",
   ],
   words: actions,
 
@@ -57,7 +60,7 @@ export const cells: Command = {
       const hint = best === undefined ? "" : `; did you mean ${best}?`;
       return wrongUsage(`cells: ${quote(String(given))} is no action; allowed: ${actions.join(", ")}${hint}`);
     }
-    const problem = problemOf(action, cell);
+    const problem = problemOf(action, cell, options);
     return onClusters({ context, options, problem }, async (clusters, output) => {
       const looks = await toldLooksAt(clusters, undefined, context);
       if (action === "list") return listed(context, looks, output === "json");
@@ -66,7 +69,9 @@ export const cells: Command = {
   },
 };
 
-function problemOf(action: Action, cell: unknown): string | undefined {
+function problemOf(action: Action, cell: unknown, options: CommandOptions): string | undefined {
+  if (options.has("now") && (action !== "forget" || options.has("undo")))
+    return `cells ${action}: --now belongs to forget, without --undo`;
   if (typeof cell !== "string") return action === "list" ? undefined : `cells ${action}: which cell? Say its name`;
   return cellIDProblem(cell) === undefined ? undefined : `cells ${action}: ${quote(cell)} is not the name of a cell`;
 }
@@ -102,6 +107,11 @@ async function steered(context: CommandContext, options: CommandOptions, asked: 
   const value = await valueFor(context, options, asked);
   if (value instanceof Problem) return wrongUsage(value.message);
   const isUndo = options.has("undo");
+  if (value === "now" && !options.has("yes") && !options.has("dry-run")) {
+    if (options.get("output")?.at(-1) !== "json")
+      for (const text of costOfNow(cellID)) context.write(lines(text, context.terminal.columns, "  "));
+    return wrongUsage("cells: nothing was changed. To carry this out, add --yes");
+  }
   const changes: Change[] = [];
   for (const { look, line } of known) {
     const change = changeOf(action, line, isUndo ? null : value, look, clusters);
@@ -153,7 +163,7 @@ async function valueFor(
       return String(fieldsOf(fieldsOf(read.value)["metadata"])["uid"]);
     }
     case "forget":
-      return "true";
+      return options.has("now") ? "now" : "true";
     default:
       return assertNever(action);
   }
@@ -190,6 +200,15 @@ function changeOf(
   const what = `cell ${cellID} has no Lease; ${lease} is created with the annotation ${annotation}=${value}`;
   const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
   return creationOf(client, { resource: leases, namespace }, what, body);
+}
+
+function costOfNow(cellID: string): readonly string[] {
+  return [
+    `Once nothing has been heard of cell ${cellID} for as long as makes it silent, it leaves every PodProtector at ` +
+      "once, also where its entry changes.",
+    "What was admitted there and is not carried out yet is forgotten with it: each such deletion may take a workload " +
+      "one pod below its floor. Without --now no entry is taken before it has stood unchanged for 75 s.",
+  ];
 }
 
 function notesOn(action: Asked["action"], { program }: CommandContext, { cellID, state }: CellLine): readonly string[] {

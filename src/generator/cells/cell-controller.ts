@@ -8,7 +8,6 @@
  * reports.
  */
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
-import { type Aggregation, type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type ObservedCell } from "../../accounting/silence/cell-silence.ts";
 import { cellsCountedByOthers } from "../../accounting/silence/other-counter.ts";
 import { silenceTimes } from "../../accounting/silence/silence-times.ts";
@@ -26,13 +25,16 @@ import { CellConditions } from "../conditions/cell-conditions.ts";
 import { CellLeaseWrites } from "./cell-lease-writes.ts";
 import { createCellMetrics } from "../metrics/cell-metrics.ts";
 import { CellRemovals } from "./cell-removals.ts";
-import { CellRetirement, RetireCells } from "./cell-retirement.ts";
+import { CellRetirement } from "./cell-retirement.ts";
 import { IgnoredAnnotations } from "./ignored-annotations.ts";
 import { type GeneratorSizes } from "../metrics/metrics.ts";
 import { SilentCellMarks } from "./silent-cell-marks.ts";
 
 /** The settings that it needs, under the names that they have in the Config. */
-export type CellSettings = Pick<Config, "cells"> & Pick<Config["generator"], "queue">;
+export interface CellSettings extends Pick<Config, "cells">, Pick<Config["generator"], "queue"> {
+  /** PodProtectors that retired cells leave in one round; undefined = as in production. */
+  readonly retiredPerRound?: number | undefined;
+}
 
 export interface CellControllerDependencies {
   readonly core: KubeClient;
@@ -57,7 +59,6 @@ export class CellController {
   readonly #leases: CellLeases;
   readonly #removals: CellRemovals;
   readonly #retirement: CellRetirement;
-  readonly #retire: RetireCells;
   readonly #marks: SilentCellMarks;
   readonly #ignored: IgnoredAnnotations;
   readonly #conditions: CellConditions;
@@ -69,7 +70,7 @@ export class CellController {
   /** UIDs of kube-system of the cells' clusters. */
   #clusterUIDs: ReadonlySet<string | undefined> = new Set();
 
-  constructor({ cells, queue }: CellSettings, deps: CellControllerDependencies) {
+  constructor({ cells, queue, retiredPerRound }: CellSettings, deps: CellControllerDependencies) {
     this.#deps = deps;
     const { core, leases, protectors, events, clock, rng, logger, identity, productVersion } = deps;
     const { leaseNamespace, silentAfterMs } = cells;
@@ -85,12 +86,11 @@ export class CellController {
       metrics: deps.metrics,
       onListed: (observed) => this.#listed(observed),
     });
-    this.#retirement = new CellRetirement(times);
     this.#removals = new CellRemovals(queue, {
       core,
       protectors,
       leased: () => this.#leases.leased(),
-      isRetiring: (cellID) => this.#retirement.isRetiring(cellID),
+      verdictOn: (cellID) => this.#retirement.verdictOn(cellID),
       events,
       clock,
       rng,
@@ -110,8 +110,8 @@ export class CellController {
     });
     this.#ignored = new IgnoredAnnotations({ writes, events });
     this.#marks = new SilentCellMarks({ writes, events, clock, silentAfterMs });
-    const [retirement, removals] = [this.#retirement, this.#removals];
-    this.#retire = new RetireCells({ retirement, removals, protectors, writes, events, clock, logger });
+    const shared = { protectors, writes, events, clock, logger };
+    this.#retirement = new CellRetirement({ times, removals: this.#removals, perRound: retiredPerRound, ...shared });
     this.#conditions = new CellConditions({
       protectors,
       times,
@@ -125,7 +125,7 @@ export class CellController {
         ghosts: this.#removals.sizes().ghosts,
         silent: isLeading ? this.#silentCells : 0,
         affected: isLeading ? this.#conditions.affected : 0,
-        ...(isLeading ? this.#retire.sizes() : { retiring: 0, retiringProtectors: 0 }),
+        ...(isLeading ? this.#retirement.sizes() : { retiring: 0, retiringProtectors: 0 }),
       });
     });
   }
@@ -173,39 +173,16 @@ export class CellController {
 
   async #act(cells: readonly ObservedCell[], signal: AbortSignal): Promise<void> {
     await this.#marks.update(cells, signal);
-    await this.#retire.update(cells, signal);
+    await this.#retirement.update(cells, signal);
   }
 
   #protectorEvent(event: InformerEvent<StoredProtector>): void {
     const { object } = event;
     if (event.type === "deleted") this.#removals.forget(object.key);
     else this.#removals.watched(object);
-    if (event.type === "modified") this.#noteCounts(event);
+    if (event.type !== "modified" || event.isListed === true) return;
+    const before = event.previous.protector.status?.cells ?? [];
+    for (const cellID of cellsCountedByOthers(before, object.protector.status?.cells ?? []))
+      this.#leases.countedByOther(cellID);
   }
-
-  /** Whoever writes counts is alive: with heartbeats or without. */
-  #noteCounts({ previous, object, isListed }: Extract<InformerEvent<StoredProtector>, { type: "modified" }>): void {
-    const old = cellsOf(previous);
-    const now = cellsOf(object);
-    const known = new Map(old.map(({ cellID, aggregation }) => [cellID, aggregation]));
-    for (const { cellID, aggregation } of now) {
-      if (aggregation === undefined || isSameCount(known.get(cellID), aggregation)) continue;
-      this.#retirement.counted(cellID, this.#deps.clock.monotonicMs());
-    }
-    if (isListed === true) return;
-    for (const cellID of cellsCountedByOthers(old, now)) this.#leases.countedByOther(cellID);
-  }
-}
-
-function cellsOf({ protector }: StoredProtector): readonly CellStatus[] {
-  return protector.status?.cells ?? [];
-}
-
-/** By fields that every aggregator writes: a Go component strips the others of all cells with each of its writes. */
-function isSameCount(before: Aggregation | undefined, after: Aggregation): boolean {
-  return (
-    before?.lastEventTime === after.lastEventTime &&
-    before?.totalReplicas === after.totalReplicas &&
-    before?.availableReplicas === after.availableReplicas
-  );
 }

@@ -17,7 +17,7 @@ import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Rng } from "../../util/rng.ts";
 import { type CellMetrics } from "../metrics/cell-metrics.ts";
-import { ghostsOf, ghostWindowMs, isGhost, LeavingCells } from "./leaving-cells.ts";
+import { ghostsOf, ghostWindowMs, isGhost, LeavingCells, type RetirementVerdict } from "./leaving-cells.ts";
 import { type GeneratorSizes } from "../metrics/metrics.ts";
 import { type Later, PacedQueue, type Work } from "../paced-queue.ts";
 import { summarize } from "../../accounting/count/summary.ts";
@@ -29,7 +29,8 @@ export interface CellRemovalsDependencies {
   readonly protectors: Informer<StoredProtector>;
   /** Cells that have a Lease; undefined = not known for now. */
   readonly leased: () => ReadonlySet<string> | undefined;
-  readonly isRetiring: (cellID: string) => boolean;
+  /** Whether the cell is being retired. */
+  readonly verdictOn: (cellID: string) => RetirementVerdict | undefined;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly rng: Rng;
@@ -56,8 +57,8 @@ export class CellRemovals {
 
   constructor(queue: Config["generator"]["queue"], deps: CellRemovalsDependencies) {
     this.#deps = deps;
-    const { clock, rng, logger, metrics, isRetiring } = deps;
-    this.#leaving = new LeavingCells(isRetiring);
+    const { clock, rng, logger, metrics, verdictOn } = deps;
+    this.#leaving = new LeavingCells((cellID) => verdictOn(cellID) === "retiring");
     this.#logBucket = createTokenBucket(logRate, clock);
     this.#removals = new PacedQueue({
       config: queue,
@@ -106,14 +107,22 @@ export class CellRemovals {
     this.#leaving.forget(key);
   }
 
-  /** It has a cell that is being retired, which may leave it a settle window after the first call. */
-  retiring(stored: StoredProtector): void {
-    this.#leaving.watched(stored, this.#deps.clock.monotonicMs());
+  /**
+   * It has a cell that is being retired, which may leave it a settle window after the first call. Returns whether it
+   * may, and then it leaves it soon if there `isRoom`.
+   */
+  retiring(stored: StoredProtector, isRoom: boolean): boolean {
+    const nowMs = this.#deps.clock.monotonicMs();
+    this.#leaving.watched(stored, nowMs);
+    const cells = stored.protector.status?.cells ?? [];
+    const isDue = cells.some((cell) => this.#reasonToGo(stored, cell, nowMs) === "retired");
+    if (isDue && isRoom) this.#removals.add(stored.key);
+    return isDue;
   }
 
-  /** The cell is to leave it soon. Does nothing while this process does not lead. */
-  retire(key: ObjectKey): void {
-    this.#removals.add(key);
+  /** As LeavingCells.changed. */
+  changed(cellID: string): string {
+    return this.#leaving.changed(cellID);
   }
 
   #isLeased(cellID: string): boolean {
@@ -135,24 +144,35 @@ export class CellRemovals {
   }
 
   #reasonToGo(stored: StoredProtector, cell: CellStatus, nowMs: MonotonicMs): "ghost" | "retired" | undefined {
+    const { leased, verdictOn } = this.#deps;
+    const verdict = verdictOn(cell.cellID);
+    if (verdict === "hurried") return "retired";
     if (!this.#leaving.hasStood(stored, cell, nowMs)) return undefined;
-    if (this.#deps.isRetiring(cell.cellID)) return "retired";
-    return isGhost(cell) && this.#deps.leased()?.has(cell.cellID) === false ? "ghost" : undefined;
+    if (verdict === "retiring") return "retired";
+    return isGhost(cell) && leased()?.has(cell.cellID) === false ? "ghost" : undefined;
   }
 
-  async #remove(stored: StoredProtector, signal: AbortSignal): Promise<void> {
+  async #remove({ protector }: StoredProtector, signal: AbortSignal): Promise<void> {
     const { core, clock, metrics } = this.#deps;
-    const reasons = new Map<CellStatus, "ghost" | "retired">();
-    // Of the object that the write is based on: whoever admits in the cell meanwhile keeps it, or wins the swap.
-    const isUnwanted = (live: StoredProtector, cell: CellStatus): boolean => {
-      const reason = this.#reasonToGo(live, cell, clock.monotonicMs());
+    // Not from the cache: one that lags behind the writers of the status would only meet conflicts. And by the object
+    // that the write is based on: whoever admits in a cell meanwhile keeps it, or wins the swap.
+    const live = presentOrThrow(await readProtectorLive(core, protector.metadata, { signal }));
+    if (live === undefined) return;
+    const list = live.protector.metadata.annotations?.[annotations.removeCellOnce];
+    // Unknown names are ignored.
+    const named = new Set(list?.split(",").map((cell) => cell.trim()));
+    const nowMs = clock.monotonicMs();
+    const reasons = new Map<CellStatus, string>();
+    for (const cell of live.protector.status?.cells ?? []) {
+      const reason = named.has(cell.cellID) ? "asked" : this.#reasonToGo(live, cell, nowMs);
       if (reason !== undefined) reasons.set(cell, reason);
-      return reason !== undefined;
-    };
-    const removed = await removeCells(core, stored, isUnwanted, signal);
-    for (const cell of removed) metrics.removed.inc({ reason: reasons.get(cell) ?? "asked" });
-    const gone = removed.filter((cell) => reasons.get(cell) === "ghost");
-    if (gone.length > 0) this.#reportRemovedGhosts(stored, gone);
+    }
+    const written = await withoutCells(core, live, reasons, signal);
+    if (written === undefined) return;
+    if (list !== undefined) await removeAnnotation(core, written, signal);
+    for (const reason of reasons.values()) metrics.removed.inc({ reason });
+    const ghosts = [...reasons.keys()].filter((cell) => reasons.get(cell) === "ghost");
+    if (ghosts.length > 0) this.#reportRemovedGhosts(live, ghosts);
   }
 
   #reportGhosts(stored: StoredProtector, cells: readonly CellStatus[]): void {
@@ -214,40 +234,16 @@ function ofCells(cells: readonly CellStatus[]): string {
   return `${cells.length === 1 ? "the cell" : "the cells"} ${namesOf(cells).join(", ")}${more}`;
 }
 
-/**
- * Removes the cells that `isUnwanted` says, of the object as it is now, and those of the annotation, which goes then.
- * Unknown names are ignored. Returns the cells that were removed. Rejects with a KubeError.
- */
-async function removeCells(
-  core: KubeClient,
-  { protector }: StoredProtector,
-  isUnwanted: (live: StoredProtector, cell: CellStatus) => boolean,
-  signal: AbortSignal,
-): Promise<readonly CellStatus[]> {
-  // Not from the cache: one that lags behind the writers of the status would only meet conflicts.
-  const live = presentOrThrow(await readProtectorLive(core, protector.metadata, { signal }));
-  if (live === undefined) return [];
-  const list = live.protector.metadata.annotations?.[annotations.removeCellOnce];
-  const named = new Set(list?.split(",").map((cell) => cell.trim()));
-  const removed = (live.protector.status?.cells ?? []).filter(
-    (cell) => named.has(cell.cellID) || isUnwanted(live, cell),
-  );
-  const written = await withoutCells(core, live, removed, signal);
-  if (written === undefined) return [];
-  if (list !== undefined) await removeAnnotation(core, written, signal);
-  return removed;
-}
-
 /** The object as stored after the removal; undefined when it is gone. */
 async function withoutCells(
   core: KubeClient,
   stored: StoredProtector,
-  removed: readonly CellStatus[],
+  removed: ReadonlyMap<CellStatus, unknown>,
   signal: AbortSignal,
 ): Promise<StoredProtector | undefined> {
-  if (removed.length === 0) return stored;
+  if (removed.size === 0) return stored;
   const { spec, status } = stored.protector;
-  const cells = (status?.cells ?? []).filter((cell) => !removed.includes(cell));
+  const cells = (status?.cells ?? []).filter((cell) => !removed.has(cell));
   const after = { ...status, cells, summary: summarize(cells, spec) };
   const swap = await swapStatusAndCheck(core, stored, after, { signal });
   switch (swap.kind) {

@@ -1,10 +1,9 @@
 /**
  * The retirement of cells (docs/cells.md#retire-a-cell). A person asks for it by the annotation `forget` on the cell's
- * Lease. It begins when nobody counts the cell any more: it is silent, or has neither beaten nor written counts since
- * the request for as long as makes a cell silent. Whoever counts the cell on is a reason to refuse. Then it leaves all
- * PodProtectors, some at a time, each when its entry has stood unchanged (leaving-cells.ts), and at last the Lease
- * goes. Nothing is remembered but times on this process's
- * own clock: the request is on the Lease, what is left to do is in the PodProtectors, so a new leader goes on, later.
+ * Lease. It begins when nothing was heard of the cell for as long as makes it silent; whoever is heard of when the
+ * request is old is a reason to refuse. Then the cell leaves all PodProtectors, some at a time, each when its entry has
+ * stood unchanged (leaving-cells.ts), and at last the Lease goes. Nothing is remembered but when requests were first
+ * seen: they are on the Leases, what is left to do is in the PodProtectors, so a new leader goes on, later.
  */
 import { type ObservedCell } from "../../accounting/silence/cell-silence.ts";
 import { type SilenceTimes } from "../../accounting/silence/silence-times.ts";
@@ -17,140 +16,116 @@ import { assertNever } from "../../util/assert.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type CellLeaseWrites } from "./cell-lease-writes.ts";
 import { type CellRemovals } from "./cell-removals.ts";
-
-export type RetirementVerdict =
-  /** Nobody has counted the cell lately, but not for long enough. */
-  | "waiting"
-  /** Somebody counts it. */
-  | "refused"
-  /** It leaves all PodProtectors. */
-  | "retiring";
+import { type RetirementVerdict } from "./leaving-cells.ts";
 
 interface Request {
   /** When it was first seen. */
-  readonly askedAt: MonotonicMs;
-  /** Of the Lease. */
-  beat: string;
-  /** The last beat or counts that were seen since, or when it was asked for. */
-  activeAt: MonotonicMs;
-  verdict: RetirementVerdict;
-}
-
-export class CellRetirement {
-  readonly #times: SilenceTimes;
-  /** By cell. As many as there are Leases with the annotation. */
-  readonly #requests = new Map<string, Request>();
-  #judgedAt: MonotonicMs | undefined;
-
-  constructor(times: SilenceTimes) {
-    this.#times = times;
-  }
-
-  /** Counts of the cell were written. */
-  counted(cellID: string, nowMs: MonotonicMs): void {
-    const request = this.#requests.get(cellID);
-    if (request !== undefined) this.#active(request, nowMs);
-  }
-
-  /** Takes what the newest LIST has shown; returns the verdict on each cell that is to be retired. */
-  judge(cells: Iterable<ObservedCell>, nowMs: MonotonicMs): ReadonlyMap<string, RetirementVerdict> {
-    // What happened in a hole between two LISTs is not known.
-    const hasHole = this.#judgedAt !== undefined && nowMs - this.#judgedAt > this.#times.contactMs;
-    this.#judgedAt = nowMs;
-    const asked = new Set<string>();
-    for (const cell of cells) {
-      if (cell.lease?.isForgotten !== true) continue;
-      asked.add(cell.cellID);
-      const { beat } = cell.lease;
-      const request = this.#requests.get(cell.cellID) ?? { askedAt: nowMs, beat, activeAt: nowMs, verdict: "waiting" };
-      this.#requests.set(cell.cellID, request);
-      if (hasHole) request.activeAt = laterOf(request.activeAt, nowMs);
-      if (request.beat !== beat) this.#active(request, nowMs);
-      request.beat = beat;
-      const isQuiet = later(request.activeAt, this.#times.silentAfterMs) <= nowMs;
-      if (request.verdict === "waiting" && (isQuiet || isSilent(cell))) request.verdict = "retiring";
-    }
-    for (const cellID of this.#requests.keys()) if (!asked.has(cellID)) this.#requests.delete(cellID);
-    return new Map([...this.#requests].map(([cellID, { verdict }]) => [cellID, verdict]));
-  }
-
-  isRetiring(cellID: string): boolean {
-    return this.#requests.get(cellID)?.verdict === "retiring";
-  }
-
-  /** While a cell waits, the last writes of an aggregator that is just being stopped are no reason to refuse. */
-  #active(request: Request, nowMs: MonotonicMs): void {
-    request.activeAt = nowMs;
-    // One that was silent is back. What it counts now, and what is admitted by that, must not be removed.
-    const isBack = request.verdict === "retiring";
-    if (isBack || nowMs - request.askedAt > this.#times.contactMs) request.verdict = "refused";
-  }
-}
-
-/** Known before the request. What somebody without heartbeats has counted may still be counted. */
-function isSilent({ silentSince, state }: ObservedCell): boolean {
-  return silentSince !== undefined && !(state.kind === "keep" && state.reason === "other-counter");
+  readonly askedAtMs: MonotonicMs;
+  /** By the last LIST of the Leases. */
+  readonly verdict: RetirementVerdict;
+  /** Entries that change nevertheless, as they were told. */
+  readonly changed: string;
 }
 
 /**
  * PodProtectors in one round, which is 15 s by default: 10 a second, a read and a write each, are a tenth of what a
  * client may ask of the core by default. 10,000 take 17 minutes, and nobody waits for them.
  */
-const protectorsPerRound = 150;
+const perRoundDefault = 150;
 
-export interface RetireCellsOptions {
-  readonly retirement: CellRetirement;
-  readonly protectors: Informer<StoredProtector>;
-  readonly removals: Pick<CellRemovals, "retiring" | "retire">;
-  readonly writes: CellLeaseWrites;
-  readonly events: EventRecorder;
+export interface CellRetirementOptions {
+  readonly times: SilenceTimes;
+  readonly protectors: Pick<Informer<StoredProtector>, "values">;
+  readonly removals: Pick<CellRemovals, "retiring" | "changed">;
+  /** PodProtectors in one round; undefined = as in production. */
+  readonly perRound?: number | undefined;
+  readonly writes: Pick<CellLeaseWrites, "reference" | "annotate" | "remove">;
+  readonly events: Pick<EventRecorder, "record">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export class RetireCells {
-  readonly #options: RetireCellsOptions;
-  /** What was told about a cell. */
-  #told: ReadonlyMap<string, RetirementVerdict> = new Map();
+export class CellRetirement {
+  readonly #options: CellRetirementOptions;
+  /** By cell. As many as there are Leases with the annotation. */
+  #requests: ReadonlyMap<string, Request> = new Map();
   #left = 0;
 
-  constructor(options: RetireCellsOptions) {
+  constructor(options: CellRetirementOptions) {
     this.#options = options;
   }
 
+  /** Undefined = nobody has asked. */
+  verdictOn(cellID: string): RetirementVerdict | undefined {
+    return this.#requests.get(cellID)?.verdict;
+  }
+
   sizes(): { readonly retiring: number; readonly retiringProtectors: number } {
-    const retiring = [...this.#told.values()].filter((verdict) => verdict === "retiring").length;
+    const retiring = [...this.#requests.values()].filter(({ verdict }) => isRetiring(verdict)).length;
     return { retiring, retiringProtectors: this.#left };
   }
 
   /** One round, after each LIST of the Leases. Never rejects. */
   async update(cells: readonly ObservedCell[], signal: AbortSignal): Promise<void> {
-    const { retirement, clock } = this.#options;
-    const verdicts = retirement.judge(cells, clock.monotonicMs());
-    const left = this.#leftIn(verdicts);
+    const before = this.#requests;
+    this.#requests = this.#judge(cells);
+    const left = this.#leftIn();
     for (const { cellID, lease } of cells) {
-      const verdict = verdicts.get(cellID);
-      if (verdict === undefined || lease === undefined || signal.aborted) continue;
-      if (this.#told.get(cellID) !== verdict) this.#tell(lease, cellID, verdict, left.get(cellID) ?? 0);
+      const request = this.#requests.get(cellID);
+      if (request === undefined || lease === undefined || signal.aborted) continue;
+      const { verdict, changed } = request;
+      if (before.get(cellID)?.verdict !== verdict) this.#tell(lease, cellID, verdict, left.get(cellID) ?? 0);
+      if (changed !== "" && before.get(cellID)?.changed !== changed) this.#tellOfChanges(lease, cellID, changed);
       if (verdict === "refused") await this.#refuse(lease, signal);
-      else if (verdict === "retiring" && left.get(cellID) === 0) await this.#end(lease, cellID, signal);
+      else if (isRetiring(verdict) && left.get(cellID) === 0) await this.#end(lease, cellID, signal);
     }
-    this.#told = verdicts;
+  }
+
+  #judge(cells: readonly ObservedCell[]): ReadonlyMap<string, Request> {
+    const { clock, removals } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const requests = new Map<string, Request>();
+    for (const cell of cells) {
+      const { cellID, lease } = cell;
+      if (lease?.isForgotten !== true) continue;
+      const askedAtMs = this.#requests.get(cellID)?.askedAtMs ?? nowMs;
+      const verdict = this.#verdict(cell, lease, askedAtMs, nowMs);
+      requests.set(cellID, { askedAtMs, verdict, changed: verdict === "retiring" ? removals.changed(cellID) : "" });
+    }
+    return requests;
+  }
+
+  #verdict(
+    { beatAt, silentSince, otherCounterAt }: ObservedCell,
+    { isHurried }: CellLease,
+    askedAtMs: MonotonicMs,
+    nowMs: MonotonicMs,
+  ): RetirementVerdict {
+    const { contactMs, silentAfterMs } = this.#options.times;
+    const countedAt = isHurried ? undefined : otherCounterAt;
+    // The last beats of an aggregator that is just being stopped are no reason to refuse.
+    if (later(askedAtMs, contactMs) < laterOf(beatAt, countedAt)) return "refused";
+    // What was found silent when this process started may be a guess, by shorter times.
+    const isUnheard = silentSince !== undefined && later(laterOf(silentSince, countedAt), silentAfterMs) <= nowMs;
+    if (!isUnheard) return "waiting";
+    return isHurried ? "hurried" : "retiring";
   }
 
   /** How many PodProtectors have each retiring cell. Hands the first of them over. */
-  #leftIn(verdicts: ReadonlyMap<string, RetirementVerdict>): ReadonlyMap<string, number> {
-    const left = new Map([...verdicts].flatMap(([cellID, verdict]) => (verdict === "retiring" ? [[cellID, 0]] : [])));
+  #leftIn(): ReadonlyMap<string, number> {
+    const left = new Map<string, number>();
+    for (const [cellID, { verdict }] of this.#requests) if (isRetiring(verdict)) left.set(cellID, 0);
     this.#left = 0;
     if (left.size === 0) return left;
-    const { protectors, removals } = this.#options;
+    const { protectors, removals, perRound = perRoundDefault } = this.#options;
+    let handedOver = 0;
     for (const stored of protectors.values()) {
-      const retiring = (stored.protector.status?.cells ?? []).filter(({ cellID }) => left.has(cellID));
-      if (retiring.length === 0) continue;
-      for (const { cellID } of retiring) left.set(cellID, (left.get(cellID) ?? 0) + 1);
+      const leaving = (stored.protector.status?.cells ?? []).filter(({ cellID }) => left.has(cellID));
+      if (leaving.length === 0) continue;
+      for (const { cellID } of leaving) left.set(cellID, (left.get(cellID) ?? 0) + 1);
       this.#left += 1;
-      removals.retiring(stored);
-      if (this.#left <= protectorsPerRound) removals.retire(stored.key);
+      // Those that change nevertheless keep no others waiting.
+      if (removals.retiring(stored, handedOver < perRound)) handedOver += 1;
     }
     return left;
   }
@@ -170,6 +145,19 @@ export class RetireCells {
     events.record(writes.reference(lease), "Normal", "CellRetired", message);
   }
 
+  #tellOfChanges(lease: CellLease, cellID: string, changed: string): void {
+    const { logger, events, writes } = this.#options;
+    logger.warn("A cell that is being retired changes", { cell: cellID, changed });
+    events.record(
+      writes.reference(lease),
+      "Warning",
+      "CellChanges",
+      `Cell "${cellID}" stays in PodProtectors where its entry changes. Somebody still counts or admits there: look ` +
+        "for its aggregators, and for webhooks of an earlier release. To take it out all the same, at a price: " +
+        `podseidon cells forget ${cellID} --now. Changed: ${changed}`,
+    );
+  }
+
   #tell(lease: CellLease, cellID: string, verdict: RetirementVerdict, left: number): void {
     const { logger, events, writes } = this.#options;
     const regarding = writes.reference(lease);
@@ -187,6 +175,7 @@ export class RetireCells {
         );
         return;
       case "retiring":
+      case "hurried":
         logger.info("Retiring a cell", { cell: cellID, podProtectors: left });
         events.record(regarding, "Normal", "CellRetiring", `Removing cell "${cellID}" from ${left} PodProtectors`);
         return;
@@ -194,4 +183,8 @@ export class RetireCells {
         assertNever(verdict);
     }
   }
+}
+
+function isRetiring(verdict: RetirementVerdict | undefined): boolean {
+  return verdict === "retiring" || verdict === "hurried";
 }

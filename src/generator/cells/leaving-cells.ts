@@ -16,13 +16,30 @@ import { type ObjectKey } from "../../api/object-key.ts";
 import { type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { later, type MonotonicMs } from "../../util/clock.ts";
+import { printable } from "../../util/printable.ts";
+
+export type RetirementVerdict =
+  /** Nothing was heard of it lately, but not for long enough. */
+  | "waiting"
+  /** Somebody counts it. */
+  | "refused"
+  /** It leaves all PodProtectors. */
+  | "retiring"
+  /** The same, also where its entry changes. */
+  | "hurried";
 
 /** The default of --aggregator-settle-window: no request to delete a pod lasts that long. */
 export const ghostWindowMs = 75_000;
 
+/** Named to people. */
+const changedMax = 5;
+const podsMax = 3;
+
 interface Seen {
   readonly entry: CellStatus;
   readonly sinceMs: MonotonicMs;
+  /** What has changed last; undefined = nothing has yet. */
+  readonly change: string | undefined;
 }
 
 /** Of all PodProtectors that are watched. Holds what their statuses hold, and so is as limited as these are. */
@@ -44,7 +61,8 @@ export class LeavingCells {
     else {
       const cells = leaving.map((entry): readonly [string, Seen] => {
         const seen = before?.get(entry.cellID);
-        return [entry.cellID, seen !== undefined && isSame(seen.entry, entry) ? seen : { entry, sinceMs: nowMs }];
+        if (seen !== undefined && isSame(seen.entry, entry)) return [entry.cellID, seen];
+        return [entry.cellID, { entry, sinceMs: nowMs, change: seen && changeOf(seen.entry, entry) }];
       });
       this.#leaving.set(key, { uid, cells: new Map(cells) });
     }
@@ -71,6 +89,16 @@ export class LeavingCells {
     return seen !== undefined && isSame(seen.entry, entry) && later(seen.sinceMs, ghostWindowMs) <= nowMs;
   }
 
+  /** PodProtectors in which the entry of a leaving cell has changed, and how, for people; "" when none has. */
+  changed(cellID: string): string {
+    const all = [...this.#leaving].flatMap(([key, { cells }]) => {
+      const change = cells.get(cellID)?.change;
+      return change === undefined ? [] : [`${key} (${change})`];
+    });
+    const more = all.length > changedMax ? ` and ${all.length - changedMax} more` : "";
+    return `${all.slice(0, changedMax).join(", ")}${more}`;
+  }
+
   /** Ghosts of all PodProtectors together, without those of cells that have a Lease. */
   count(isLeased: (cellID: string) => boolean): number {
     const all = [...this.#leaving.values()].flatMap(({ cells }) => [...cells.values()]);
@@ -80,6 +108,14 @@ export class LeavingCells {
 
 function isSame(before: CellStatus, now: CellStatus): boolean {
   return before === now || isDeepStrictEqual(before, now);
+}
+
+function changeOf(before: CellStatus, now: CellStatus): string {
+  const known = new Set(before.admissionHistory?.buckets?.map((bucket) => JSON.stringify(bucket)));
+  const added = (now.admissionHistory?.buckets ?? []).filter((bucket) => !known.has(JSON.stringify(bucket)));
+  if (added.length === 0) return "counted";
+  const pods = added.slice(0, podsMax).map(({ podName, podUID = "?" }) => printable(podName ?? podUID));
+  return `deletions of ${pods.join(", ")}${added.length > podsMax ? ` and ${added.length - podsMax} more` : ""}`;
 }
 
 /** Ghosts of a PodProtector as it is now, in the order of its status. */

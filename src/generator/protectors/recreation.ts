@@ -9,6 +9,7 @@ import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { type InformerEvent } from "../../kube/informer.ts";
 import { isKubeError } from "../../kube/kube-client.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
+import { type Clock, givenMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Later } from "../paced-queue.ts";
 import { type ProtectorCrd } from "./protector-crd.ts";
@@ -27,6 +28,7 @@ export interface RecreationOptions {
   readonly lifecycle: Pick<ProtectorLifecycle, "create" | "recreate">;
   readonly crd: Pick<ProtectorCrd, "hasTaken">;
   readonly events: Pick<EventRecorder, "record">;
+  readonly clock: Pick<Clock, "givenShare">;
   readonly logger: Logger;
   /** Has these PodProtectors worked on. */
   readonly onDue: (protectors: readonly ObjectKey[]) => void;
@@ -66,7 +68,7 @@ export class Recreation {
 
   /** The source is gone too, and the name is free. Rejects with a KubeError. */
   async recreate(lost: Vanished, signal: AbortSignal): Promise<Later | void> {
-    const { vanished, lifecycle, crd } = this.#options;
+    const { vanished, lifecycle, crd, clock } = this.#options;
     const { stored, source } = lost;
     const { key, protector } = stored;
     const { namespace } = protector.metadata;
@@ -80,7 +82,7 @@ export class Recreation {
       if (!(await lifecycle.recreate(protector, source.kind, signal))) return;
     } catch (error) {
       if (!isKubeError(error, "notFound", "forbidden")) throw error;
-      if (this.#stuck.has(namespace)) return { waitMs: stuckEveryMs };
+      if (this.#stuck.has(namespace)) return { waitMs: givenMs(clock, stuckEveryMs) };
       this.#stuck.add(namespace);
       throw error; // for the log
     }

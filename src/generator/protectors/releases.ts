@@ -22,19 +22,19 @@ import {
 } from "../../kube/generator-state.ts";
 import { asKubeError, isKubeError, type KubeClient, KubeError, resourcePath } from "../../kube/kube-client.ts";
 import { MissedReleases, readListEveryMs, type WatchedState } from "../../kube/missed-releases.ts";
-import { type Clock, type EpochMicros, later, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { type Clock, type EpochMicros, givenMs, later, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { linkedAbort } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Counter } from "../../util/metrics.ts";
 
 /** Of the list, the newest. With the longest namespaces it has 700 kB; a ConfigMap may have 1 MiB. */
-const releasesMax = 5_000;
+const releasesMaxDefault = 5_000;
 /** Of one namespace, or a team that makes and deletes thousands of small workloads pushes out everybody's. */
-const releasesOfNamespaceMax = releasesMax / 2;
-/** In one write. So what is written stays for some more writes, and its object can be marked meanwhile. */
-const addedMax = 1_000;
+const shareOfNamespace = 0.5;
+/** In one write, of the list. So what is written stays for some more writes, and its object can be marked meanwhile. */
+const shareAdded = 0.2;
 /** A release that begins when so many have come after its entry gets a new one, or it could outlive it. */
-const freshMax = 1_000;
+const shareFresh = 0.2;
 /** Entries with a cause, the newest: mass changes count fewer, and people read fewer. */
 const causesMax = 500;
 const causeLengthMax = 80;
@@ -67,6 +67,8 @@ export interface ReleaseListOptions {
   readonly core: KubeClient;
   /** Of the ConfigMap. */
   readonly namespace: string;
+  /** Of the list; undefined = as in production. */
+  readonly releasesMax?: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of the core; whether it is current. */
@@ -165,8 +167,9 @@ export class ReleaseList {
 
   /** Reads the list when it was not read for minutes, so that it is known how far it goes. Throws KubeError. */
   async keepUp(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
     const known = this.#lastRead;
-    if (known === undefined || later(known.atMs, readListEveryMs) <= this.#options.clock.monotonicMs())
+    if (known === undefined || later(known.atMs, givenMs(clock, readListEveryMs)) <= clock.monotonicMs())
       await this.#read(signal);
   }
 
@@ -216,7 +219,8 @@ export class ReleaseList {
     this.#inFlight = new Set([...additions.keys(), ...removals.keys()]);
     try {
       const state = await this.#read(signal);
-      const { releases, numbers, taken } = merged(state, additions, removals, this.#options.clock.epochMicros());
+      const changes = { additions, removals, releasedAt: this.#options.clock.epochMicros() };
+      const { releases, numbers, taken } = merged(state, changes, this.#releasesMax);
       const isChanged = taken.size > 0 || state.releases.some(({ digest }) => removals.has(digest));
       const version = isChanged
         ? await this.#store(state, encodeReleases(releases, numbers), signal)
@@ -283,7 +287,7 @@ export class ReleaseList {
     this.#failuresInARow = isLasting ? 1 : this.#failuresInARow + 1;
     const nowMs = clock.monotonicMs();
     const isOver = ([, { sinceMs }]: readonly [string, Waiting]): boolean =>
-      isLasting || later(sinceMs, heldMsMax) <= nowMs;
+      isLasting || later(sinceMs, givenMs(clock, heldMsMax)) <= nowMs;
     const unlisted = [...additions].filter(isOver);
     const stillListed = [...removals].filter(isOver);
     const told = isLasting ? "goes on" : additions.size > 0 ? "holds back" : this.#told;
@@ -293,7 +297,8 @@ export class ReleaseList {
     }
     this.#told = told;
     for (const [digest] of unlisted) this.#unlisted.add(digest);
-    for (const digest of this.#unlisted.keys()) if (this.#unlisted.size > releasesMax) this.#unlisted.delete(digest);
+    for (const digest of this.#unlisted.keys())
+      if (this.#unlisted.size > this.#releasesMax) this.#unlisted.delete(digest);
     const gone = new Set(stillListed.map(([digest]) => digest));
     this.#entries = new Map([...this.#entries].filter(([digest]) => !gone.has(digest)));
     this.#letGoOn([...unlisted, ...stillListed]);
@@ -301,41 +306,51 @@ export class ReleaseList {
 
   #isFresh(digest: string): boolean {
     const entry = this.#entries.get(digest);
-    return entry !== undefined && entry.number > this.#newest - freshMax;
+    return entry !== undefined && entry.number > this.#newest - shareFresh * this.#releasesMax;
+  }
+
+  get #releasesMax(): number {
+    return this.#options.releasesMax ?? releasesMaxDefault;
   }
 }
 
-/** The list without what is taken back, with as many of the additions as one write takes, and the newest of all. */
-function merged(
-  state: GeneratorState,
-  additions: ReadonlyMap<string, Waiting>,
-  removals: ReadonlyMap<string, Waiting>,
-  releasedAt: EpochMicros,
-): {
+interface Changes {
+  readonly additions: ReadonlyMap<string, Waiting>;
+  readonly removals: ReadonlyMap<string, Waiting>;
+  readonly releasedAt: EpochMicros;
+}
+
+interface Merged {
   readonly releases: readonly Release[];
   readonly numbers: ReleaseNumbers;
   readonly taken: ReadonlyMap<string, Waiting>;
-} {
-  const taken = new Map([...additions].slice(0, addedMax));
+}
+
+/** The list without what is taken back, with as many of the additions as one write takes, and the newest of all. */
+function merged(state: GeneratorState, { additions, removals, releasedAt }: Changes, releasesMax: number): Merged {
+  const taken = new Map([...additions].slice(0, Math.ceil(shareAdded * releasesMax)));
   const kept = state.releases.filter(({ digest }) => !removals.has(digest) && !taken.has(digest));
   let { newest } = state.numbers;
   const added = [...taken].map(([digest, { key, cause }]): Release => {
     newest += 1;
     return { digest, releasedAt, cause: shortened(cause), number: newest, namespace: partsOf(key).namespace };
   });
-  const { releases, dropped } = withRoom([...kept, ...added]);
+  const { releases, dropped } = withRoom([...kept, ...added], releasesMax);
   return { releases, numbers: { newest, dropped: Math.max(state.numbers.dropped, dropped) }, taken };
 }
 
 /** The newest of these, and the highest number of the others; only the very newest have a cause. */
-function withRoom(all: readonly Release[]): { readonly releases: readonly Release[]; readonly dropped: number } {
+function withRoom(
+  all: readonly Release[],
+  releasesMax: number,
+): { readonly releases: readonly Release[]; readonly dropped: number } {
   const perNamespace = new Map<string, number>();
   const releases: Release[] = [];
   let dropped = 0;
   for (const release of all.toReversed()) {
     const { namespace, number } = release;
     const ofNamespace = (perNamespace.get(namespace) ?? 0) + 1;
-    const isTooMany = namespace !== "" && ofNamespace > releasesOfNamespaceMax;
+    const isTooMany = namespace !== "" && ofNamespace > shareOfNamespace * releasesMax;
     if (isTooMany || releases.length >= releasesMax) {
       dropped = Math.max(dropped, number);
       continue;

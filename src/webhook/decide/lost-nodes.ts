@@ -11,7 +11,7 @@
  * Whoever reaches the webhook can ask about a node whose object is there, long before it is lost. So the time of a node
  * begins for each address anew, unless client certificates tell who asks.
  */
-import { type Clock, type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
+import { type Clock, type EpochMicros, givenMs, type MonotonicMs } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { printable } from "../../util/printable.ts";
 import { type Refused } from "./decision.ts";
@@ -82,7 +82,7 @@ export class LostNodes {
     if (node === undefined) return undefined;
     const { clock, replicas } = this.#options;
     const pausedMs = Math.max(nowMs - node.lastMs, (clock.epochMicros() - node.lastMicros) / 1000);
-    return pausedMs <= pauseMs * replicas ? node : undefined;
+    return pausedMs <= givenMs(clock, pauseMs) * replicas ? node : undefined;
   }
 
   #first(cellID: string, name: string, peer: string, nowMs: MonotonicMs): LostNode {

@@ -109,12 +109,18 @@ export type Fate =
  * What an original generator made may be gone for good, as it deletes without a mark, and so may what was released
  * beyond the list. An hour is enough for a person to see what a restore or a lost etcd has done, and to make it again.
  */
-const unknownGraceMs = 3_600_000;
+export const unknownGraceMs = 3_600_000;
 
 const remains: Fate = { kind: "tombstone", awaitsDefinition: false };
 
-/** @param ttlMs of tombstones; 0 = for ever */
-export function fateOf(last: Marks, evidence: Evidence, ttlMs: number): Fate {
+export interface Patience {
+  /** Of tombstones; 0 = for ever. */
+  readonly ttlMs: number;
+  /** Of what may have been released. */
+  readonly graceMs: number;
+}
+
+export function fateOf(last: Marks, evidence: Evidence, { ttlMs, graceMs }: Patience): Fate {
   const { goneForMs, isLetGo, isDeletionSeen, mayHaveBeenReleased } = evidence;
   if (last.isReleased) return { kind: "gone", why: "released" };
   if (last.neverHadFloor) return { kind: "gone", why: "without-floor" };
@@ -122,11 +128,11 @@ export function fateOf(last: Marks, evidence: Evidence, ttlMs: number): Fate {
   if (ttlMs > 0 && goneForMs >= ttlMs) return { kind: "gone", why: "expired" };
   switch (last.maker) {
     case "generator":
-      if (mayHaveBeenReleased && goneForMs >= unknownGraceMs) return { kind: "gone", why: "perhaps-released" };
+      if (mayHaveBeenReleased && goneForMs >= graceMs) return { kind: "gone", why: "perhaps-released" };
       return last.isDangling && last.isTerminating ? afterDeletion(evidence, "deleted-while-dangling") : remains;
     case "original-generator":
       if (isDeletionSeen) return afterDeletion(evidence);
-      return goneForMs >= unknownGraceMs ? { kind: "gone", why: "absent-for-long" } : remains;
+      return goneForMs >= graceMs ? { kind: "gone", why: "absent-for-long" } : remains;
     case "person":
       return isDeletionSeen ? afterDeletion(evidence) : remains;
     default:

@@ -154,11 +154,11 @@ export class NewestState {
   /** The last suspicion. */
   #suspectedAt: MonotonicMs = longAgo;
 
-  /** `view`: what the watch shows first. `isRemade`: as Doubts.renewed. */
-  constructor(view: ProtectorView, marks: RecountMarks, clock: Clock, isRemade = false) {
+  /** `view`: what the watch shows first. `former`: as for Doubts.renewed; undefined = there was none. */
+  constructor(view: ProtectorView, marks: RecountMarks, clock: Clock, former?: ProtectorView) {
     this.#state = firstState(view);
     this.#doubts = new Doubts(marks, clock);
-    this.#doubts.renewed(isRemade);
+    if (former !== undefined) this.#doubts.renewed(former, view);
   }
 
   get view(): ProtectorView {
@@ -242,7 +242,7 @@ export class NewestState {
     const { newest } = this.#state;
     if (newest === before) return;
     if (newest.uid === before.uid) this.#doubts.replaced(before, newest);
-    else this.#doubts.renewed(!before.isReleased);
+    else this.#doubts.renewed(before, newest);
   }
 }
 

@@ -125,8 +125,8 @@ export class Protector {
     this.#tombstone = undefined;
     if (this.#state?.view.uid !== view.uid) {
       // What was let go has left no state.
-      const isRemade = this.#state !== undefined && !this.#state.view.isReleased;
-      this.#state = new NewestState(view, this.core.marks, this.core.clock, isRemade);
+      const former = this.#state?.view.isReleased === false ? this.#state.view : undefined;
+      this.#state = new NewestState(view, this.core.marks, this.core.clock, former);
       this.#legacyHold = undefined;
       this.#onChange?.();
       return;

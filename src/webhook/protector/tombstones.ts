@@ -9,9 +9,9 @@ import { type GeneratorState, isLetGo, readGeneratorState } from "../../kube/gen
 import { asKubeError, type KubeError } from "../../kube/kube-client.ts";
 import { MissedReleases, readListEveryMs } from "../../kube/missed-releases.ts";
 import { type ReadDefinition } from "../../kube/pod-protectors.ts";
-import { type Clock, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
+import { type Clock, givenMs, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { type Core } from "./core.ts";
-import { type Fate, fateOf, type GoneReason, type Marks, type Tombstone } from "./departure.ts";
+import { type Fate, fateOf, type GoneReason, type Marks, type Tombstone, unknownGraceMs } from "./departure.ts";
 import { type Protector } from "./protector.ts";
 
 /** What cannot be read; the label of a metric. */
@@ -162,11 +162,12 @@ export class Tombstones {
     if (this.#isWanted) return this.#lookAfter(0);
     if (this.#failures > 0) return this.#lookAfter(Math.min(lookIntervalMs, retryMs * 2 ** (this.#failures - 1)));
     const isBusy = this.#entries.size > 0 || this.#options.core.definition.isDue;
-    this.#lookAfter(isBusy ? lookIntervalMs : readListEveryMs);
+    this.#lookAfter(isBusy ? lookIntervalMs : givenMs(this.#options.clock, readListEveryMs));
   }
 
   #isListOld(): boolean {
-    return later(this.#listReadAtMs, readListEveryMs) <= this.#options.clock.monotonicMs();
+    const { clock } = this.#options;
+    return later(this.#listReadAtMs, givenMs(clock, readListEveryMs)) <= clock.monotonicMs();
   }
 
   async #readState(): Promise<GeneratorState | undefined> {
@@ -203,7 +204,7 @@ export class Tombstones {
     const goneForMs = clock.monotonicMs() - tombstone.sinceMs;
     const { mayHaveBeenReleased = false } = tombstone;
     const evidence = { isDeletionSeen, goneForMs, isLetGo: letGo, mayHaveBeenReleased, definition, definitionUID };
-    return fateOf(last, evidence, ttlMs);
+    return fateOf(last, evidence, { ttlMs, graceMs: givenMs(clock, unknownGraceMs) });
   }
 
   #decide(entry: Entry): void {

@@ -9,6 +9,7 @@ import { type JsonObject, type KubeObject, asObject } from "../../double/engine/
 import { builtInResources } from "../../double/engine/resources.ts";
 import { formatSeconds } from "../../double/engine/metadata.ts";
 import { namespace } from "../clusters/namespaces.ts";
+import { cellLabel } from "../processes/fleet.ts";
 import { type Cell, type World } from "../world.ts";
 import { quietly } from "./quietly.ts";
 
@@ -131,7 +132,7 @@ export class Workload {
       this.#cell.server.engine.create(pods, namespace, {
         apiVersion: "v1",
         kind: "Pod",
-        metadata: { name: podName, labels: { app: "web", ours: "yes" }, ...this.#wish() },
+        metadata: { name: podName, labels: this.#labels(), ...this.#wish() },
         spec: {
           nodeName: this.#nextNode(),
           containers: [{ name: "main", image: "web:1" }],
@@ -146,6 +147,11 @@ export class Workload {
 
   #nextNode(): string {
     return nodeNames[this.#created % nodeNames.length] ?? nodeNames[0];
+  }
+
+  #labels(): Record<string, string> {
+    const own = { app: "web", ours: "yes" };
+    return this.#world.plan.cellsBy === "label" ? { ...own, [cellLabel]: this.#cell.name } : own;
   }
 
   /** Pods ask to be judged by another property than availability with an annotation. */

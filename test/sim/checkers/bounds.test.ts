@@ -5,7 +5,7 @@ import { SimNode } from "../kernel/node.ts";
 import { type Keeper, leftovers, type Rest } from "./bounds.ts";
 
 const node = new SimNode(new Kernel(1), "webhook-1");
-const rest: Rest = { cores: ["core"], isOnly: true, protectorsLost: 0, isSettled: true };
+const rest: Rest = { cores: new Map([["core", 1]]), isOnly: true, protectorsLost: 0, isSettled: true };
 
 function keeper(gauges: Readonly<Record<string, number>>): Keeper {
   return { name: "webhook-1", node: () => node, gauges: () => new Map(Object.entries(gauges)) };
@@ -24,4 +24,11 @@ test("what cannot be recorded in a core that is lost for ever may go on trying, 
   ]);
   const held = keeper({ webhook_reviews_held: 1 });
   assert.deepEqual(leftovers([held], { ...rest, protectorsLost: 2 }), ["webhook-1: webhook_reviews_held is 1"]);
+});
+
+test("what was released stays in force nowhere", () => {
+  assert.deepEqual(leftovers([keeper({ "webhook_tombstones core": 1 })], rest), []);
+  assert.deepEqual(leftovers([keeper({ "webhook_tombstones core": 2 })], rest), [
+    "webhook-1: webhook_tombstones core is 2",
+  ]);
 });

@@ -92,8 +92,11 @@ function gaugeOf(name: string, core: string, isOnly: boolean): string {
 }
 
 export interface Rest {
-  /** Of which something is demanded; and whether the world has no others. */
-  readonly cores: readonly string[];
+  /**
+   * Of which something is demanded, each with how many of its PodProtectors are gone without having been released:
+   * these alone may stay in force. And whether the world has no others.
+   */
+  readonly cores: ReadonlyMap<string, number>;
   readonly isOnly: boolean;
   /**
    * PodProtectors of cores that are lost for ever. What was admitted on their last known quota is recorded when they
@@ -107,14 +110,16 @@ export interface Rest {
 /** What is left in tables that should be empty. */
 export function leftovers(keepers: readonly Keeper[], rest: Rest): string[] {
   const { cores, isOnly, protectorsLost, isSettled } = rest;
-  const settled = cores.flatMap((core) => emptyWhenSettled.map((name) => gaugeOf(name, core, isOnly)));
-  const names = isSettled ? [...emptyAtRest, ...emptyOfGenerators, ...settled] : emptyAtRest;
+  const settled = [...cores.keys()].flatMap((core) => emptyWhenSettled.map((name) => gaugeOf(name, core, isOnly)));
+  const limits = new Map([...cores].map(([core, missing]) => [`webhook_tombstones ${core}`, missing]));
+  const atRest = [...emptyAtRest, ...limits.keys()];
+  const names = isSettled ? [...atRest, ...emptyOfGenerators, ...settled] : atRest;
   return keepers.flatMap((keeper) => {
     if (keeper.node() === undefined) return [];
     const gauges = keeper.gauges();
     return names.flatMap((name) => {
       const size = gauges.get(name) ?? 0;
-      const limit = name === batches ? protectorsLost : 0;
+      const limit = name === batches ? protectorsLost : (limits.get(name) ?? 0);
       return size > limit ? [`${keeper.name}: ${name} is ${size}`] : [];
     });
   });

@@ -4,7 +4,8 @@
  * scripted, never say that all is well.
  */
 import { type Kernel } from "../kernel/kernel.ts";
-import { type FaultClass, type Plan, sourceClasses } from "../plan.ts";
+import { type FaultClass, sourceClasses } from "../fault-classes.ts";
+import { type Plan } from "../plan.ts";
 
 /** They harm nobody whose objects are in order. */
 const everydayLife: ReadonlySet<string> = new Set<FaultClass>([

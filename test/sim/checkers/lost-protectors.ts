@@ -12,9 +12,14 @@ import { type Edit } from "../clusters/deliveries.ts";
 import { type Kernel } from "../kernel/kernel.ts";
 import { type SimProcess } from "../processes/process.ts";
 
+/** Clocks run at other rates. */
+const slack = 0.99;
+
 export interface LostProtectorsOptions {
   readonly kernel: Kernel;
   readonly webhooks: readonly SimProcess[];
+  /** After which what may have been released unseen is let go. */
+  readonly graceMs: number;
   /** Whether a replica had been told of an edit in the core by then. */
   knew(replica: string, edit: Edit, atMs: number): boolean;
 }
@@ -33,6 +38,8 @@ export class LostProtectors {
   readonly #known = new Map<string, Known>();
   /** Digests of the UIDs that were ever in the list of releases. */
   readonly #listed = new Set<string>();
+  /** Some had to leave the list: whoever was away may have missed them. */
+  hasDropped = false;
 
   constructor(options: LostProtectorsOptions) {
     this.#options = options;
@@ -58,7 +65,9 @@ export class LostProtectors {
   /** A ConfigMap has been committed in the core. */
   configMap({ object }: Change): void {
     if (object.metadata.name !== generatorStateName) return;
-    for (const { digest } of decodeGeneratorState(object).releases) this.#listed.add(digest);
+    const { releases, numbers } = decodeGeneratorState(object);
+    for (const { digest } of releases) this.#listed.add(digest);
+    this.hasDropped ||= numbers.dropped > 0;
   }
 
   /** Its spec, if the replica had it in memory when it was lost, and was asked after that. */
@@ -66,6 +75,7 @@ export class LostProtectors {
     const known = this.#known.get(name);
     if (known?.lostAtMs === undefined || known.lostAtMs >= arrivedMs) return undefined;
     if (this.#listed.has(digestOfUID(known.uid))) return undefined;
+    if (this.hasDropped && arrivedMs - known.lostAtMs >= slack * this.#options.graceMs) return undefined;
     const bornMs = this.#options.webhooks.find((webhook) => webhook.name === replica)?.node()?.bornMs;
     if (bornMs === undefined) return undefined;
     const { revision, sinceMs } = known.ownedFrom;

@@ -81,6 +81,10 @@ export type ServerFault =
   | { readonly type: "refusal" }
   | { readonly type: "forbidden" };
 
+/** What a core does not take any more. */
+export const unwritten = ["everything", "leases", "podprotectors", "configmaps"] as const;
+export type Unwritten = (typeof unwritten)[number];
+
 const requestLifeMs = 34_000;
 /** Mean. */
 const slowAnswerMs = 5_000;
@@ -125,6 +129,30 @@ export class ServerConditions {
     this.rates = { ...noRates };
     this.watchLagMs = 0;
     this.pageSizeMax = Number.POSITIVE_INFINITY;
+  }
+
+  /** What these clients have not been told of yet is gone from the history: they must list again, once each. */
+  compacted(clients: readonly string[]): void {
+    const told = new Set<string>();
+    this.lasting.push(({ userAgent, path, query }) => {
+      const isResumed =
+        query.get("watch") === "true" && query.has("resourceVersion") && !query.has("sendInitialEvents");
+      if (!isResumed || !clients.includes(userAgent) || told.has(`${userAgent} ${path}`)) return undefined;
+      told.add(`${userAgent} ${path}`);
+      return { type: "historyLoss" };
+    });
+  }
+
+  /**
+   * Takes no such writes until what is returned is called. `stalls`: they hang, as in an etcd without a quorum; else
+   * they fail, as in one that is full.
+   */
+  refuseWrites(what: Unwritten, stalls: boolean): () => void {
+    const fault: ServerFault = { type: stalls ? "stall" : "serverError" };
+    const fails = ({ method, path }: RestRequest): ServerFault | undefined =>
+      method !== "GET" && (what === "everything" || path.includes(`/${what}`)) ? fault : undefined;
+    this.lasting.push(fails);
+    return () => void this.lasting.splice(this.lasting.indexOf(fails), 1);
   }
 
   /** `hasListed`: its client has listed what it asks for before, since it started. */

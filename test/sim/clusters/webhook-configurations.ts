@@ -66,6 +66,7 @@ export function isAskedAbout(webhook: JsonObject, review: JsonObject): boolean {
   return !hasFinished(oldObject) && asObject(asObject(oldObject)["metadata"])["deletionTimestamp"] === undefined;
 }
 
+/** `cell`: what the URL ends with. */
 export function webhookConfiguration(cell: string): JsonObject {
   return {
     apiVersion: "admissionregistration.k8s.io/v1",

@@ -9,7 +9,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runWorld } from "../run.ts";
-import { type FaultClass, faultClasses, onDemand, type Plan } from "../plan.ts";
+import { type FaultClass, faultClasses, onDemand } from "../fault-classes.ts";
+import { type Plan } from "../plan.ts";
 import { algorithms } from "./report.ts";
 import { play } from "../scenarios/player.ts";
 import { readScenarios } from "../scenarios/scenario-file.ts";

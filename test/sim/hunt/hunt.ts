@@ -1,7 +1,8 @@
 /** `make sim`: runs random worlds on all cores until the time is up; says what it found, and how to run it again. */
 import { spawnSync } from "node:child_process";
 import { type Exclusion, type ExclusionUse } from "../checkers/accounting/exclusions.ts";
-import { type FaultClass, faultClasses, onDemand, upgradesLeftOut } from "../plan.ts";
+import { type FaultClass, faultClasses, onDemand } from "../fault-classes.ts";
+import { upgradesLeftOut } from "../plan.ts";
 import { type Settings } from "./settings.ts";
 import { type RunPool } from "../workers/run-pool.ts";
 import { type RunOutcome, type RunTask } from "../workers/task.ts";

@@ -2,7 +2,7 @@
  * `make sim REPORT=1`: every algorithm under every fault class alone, under none and under all, on the same seeds.
  * Shows why `observed` is the default: the others break floors.
  */
-import { type FaultClass, faultClasses } from "../plan.ts";
+import { type FaultClass, faultClasses } from "../fault-classes.ts";
 import { type Settings } from "./settings.ts";
 import { renderMarkdown, renderText, type Table } from "./table.ts";
 import { type RunPool } from "../workers/run-pool.ts";

@@ -1,6 +1,7 @@
 /** What `make sim` is told by its environment. */
 import os from "node:os";
-import { drawPlan, type FaultClass, faultClasses, onDemand } from "../plan.ts";
+import { type FaultClass, faultClasses, onDemand } from "../fault-classes.ts";
+import { drawPlan } from "../plan.ts";
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { type RunTask, type PlanSettings } from "../workers/task.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FaultClass, faultClasses } from "../plan.ts";
+import { type FaultClass, faultClasses } from "../fault-classes.ts";
 import { kindOf, shrink } from "./shrink.ts";
 import { type RunOutcome, type RunTask, lostOutcome, planOf } from "../workers/task.ts";
 

@@ -2,7 +2,7 @@
  * `make sim SHRINK=1 SEED=…`: looks for a smaller world with the same kind of finding: fewer fault classes, fewer of
  * everything, less time.
  */
-import { type FaultClass } from "../plan.ts";
+import { type FaultClass } from "../fault-classes.ts";
 import { type RunOutcome, type RunTask, planOf, type PlanSettings } from "../workers/task.ts";
 
 export type Run = (task: RunTask) => Promise<RunOutcome>;
@@ -44,6 +44,8 @@ const simplifications: readonly ((size: Size) => PlanSettings)[] = [
   () => ({ hasSmallLimits: false }),
   () => ({ forbidsHeartbeats: false }),
   () => ({ servesOnlyItsCells: false }),
+  () => ({ cellsBy: "cluster" }),
+  () => ({ hourMs: 3_600_000 }),
   () => ({ compactThreshold: 100 }),
   ({ chaosMs }) => ({ chaosMs: Math.round(chaosMs / 2) }),
   ({ chaosMs }) => ({ chaosMs: Math.round(chaosMs * 0.8) }),

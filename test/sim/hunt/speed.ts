@@ -20,6 +20,7 @@ const plain: Partial<Plan> = {
   compactThreshold: 100,
   hasSmallLimits: false,
   criterion: "Available",
+  cellsBy: "cluster",
 };
 
 interface Speed {

@@ -11,11 +11,18 @@ export const epochMs = Date.UTC(2026, 0, 1);
 /** Node shortens longer delays to that, too. */
 const timerMsMax = 2 ** 31 - 1;
 
+/** A moment that is reached by adding what is left may be missed by a little. */
+const roundingMs = 1e-6;
+/** What is waited for at least, unless it is nothing: no clock measures less, and time would stand still. */
+const leastMs = 1e-3;
+
 export interface ClockSettings {
   /** By how much the wall clock is off at first. */
   readonly offsetMs: number;
   /** How fast the monotonic clock runs: 1 = true. */
   readonly rate: number;
+  /** As Clock.givenShare. */
+  readonly givenShare?: number;
 }
 
 export class SimNode {
@@ -35,13 +42,14 @@ export class SimNode {
   /** Work that waits for the end of a pause, oldest first. */
   readonly #deferred: (() => void)[] = [];
 
-  constructor(kernel: Kernel, name: string, { offsetMs, rate }: ClockSettings = { offsetMs: 0, rate: 1 }) {
+  constructor(kernel: Kernel, name: string, { offsetMs, rate, givenShare }: ClockSettings = { offsetMs: 0, rate: 1 }) {
     this.kernel = kernel;
     this.name = name;
     this.bornMs = kernel.nowMs;
     this.#offsetMs = offsetMs;
     this.#rate = rate;
     this.clock = {
+      ...(givenShare === undefined ? {} : { givenShare }),
       monotonicMs: () => ((kernel.nowMs - this.#stoodMs()) * rate) as MonotonicMs,
       epochMicros: () => Math.round((epochMs + kernel.nowMs * rate + this.#offsetMs) * 1000) as EpochMicros,
       setTimer: (delayMs, callback) => this.#setTimer(delayMs, callback),
@@ -104,7 +112,7 @@ export class SimNode {
   /** What came first while the node was paused runs first; everything has its own turn. */
   #resumeLater(): void {
     this.kernel.schedule(Math.max(0, this.#pausedUntilMs - this.kernel.nowMs), () => {
-      if (this.kernel.nowMs < this.#pausedUntilMs) return this.#resumeLater();
+      if (this.kernel.nowMs < this.#pausedUntilMs - roundingMs) return this.#resumeLater();
       const work = this.#deferred.shift();
       if (this.#deferred.length > 0) this.#resumeLater();
       if (this.#isAlive) work?.();
@@ -112,7 +120,7 @@ export class SimNode {
   }
 
   #setTimer(delayMs: number, callback: () => void): Timer {
-    const delay = Math.min(Math.max(0, delayMs), timerMsMax) / this.#rate;
+    const delay = Math.min(Math.max(delayMs > 0 ? leastMs : 0, delayMs), timerMsMax) / this.#rate;
     // Nothing that a dead node still does may reach the world.
     if (!this.#isAlive) return { cancel() {} };
     let isCancelled = false;

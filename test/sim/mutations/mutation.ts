@@ -1,5 +1,5 @@
 /** A deliberate mistake in the product's core logic, as a replacement of text, which the simulation must notice. */
-import { type FaultClass } from "../plan.ts";
+import { type FaultClass } from "../fault-classes.ts";
 import { type PlanSettings } from "../workers/task.ts";
 
 export interface Mutation {

@@ -1,12 +1,15 @@
 /** The processes of the product in a world, and the flags that they start with. */
 import { flagOfSources } from "../checkers/sources/kinds.ts";
 import { type Plan } from "../plan.ts";
+import { namespace } from "../clusters/namespaces.ts";
 import { generatorOf, generatorsOfCore, secondCore, urlOfCore } from "../clusters/core-names.ts";
 import { type ProcessOptions, SimProcess } from "./process.ts";
 import { limitsOf } from "./small-limits.ts";
 
 /** Whose PodProtectors say "yes" there has no aggregator. */
 export const uncountedLabel = "uncounted";
+/** Of pods that tell their cell themselves. */
+export const cellLabel = "cell";
 /** What a patched API server writes, for the algorithm "annotation". */
 export const stampAnnotation = "example.com/written-at";
 
@@ -97,8 +100,21 @@ function aggregatorFlags({ plan, algorithm }: FleetOptions, cell: string): reado
       ? [`--aggregator-informer-synctime-algorithm.annotation-key=${stampAnnotation}`]
       : []),
     ...(plan.updateTrigger ? [] : ["--update-trigger-enable=false"]),
+    ...cellFlags(plan, cell),
     `--aggregator-podprotector-label-selector=${uncountedLabel}!=yes`,
     compactThresholdFlag(plan),
+  ];
+}
+
+/** Of an aggregator that does not count all pods of its cluster. */
+function cellFlags({ cellsBy }: Plan, cell: string): readonly string[] {
+  if (cellsBy === "cluster") return [];
+  if (cellsBy === "namespace")
+    return [`--worker-kube-target-namespace=${namespace}`, `--update-trigger-dummy-pod-namespace=${namespace}`];
+  return [
+    `--webhook-cell-label=${cellLabel}`,
+    `--aggregator-pod-label-selector=${cellLabel}=${cell}`,
+    `--update-trigger-dummy-pod-labels=${cellLabel}=${cell}`,
   ];
 }
 
@@ -111,7 +127,9 @@ function webhookFlags(plan: Plan): readonly string[] {
     ...(plan.recordsPodNames
       ? ["--webhook-requires-pod-name=by-cell", "--webhook-requires-pod-name.by-cell-filter=a"]
       : []),
-    ...(plan.servesOnlyItsCells ? [`--webhook-allowed-cells=${plan.cells.join(",")}`] : []),
+    ...(plan.servesOnlyItsCells || plan.cellsBy === "label" ? [`--webhook-allowed-cells=${plan.cells.join(",")}`] : []),
+    ...(plan.cellsBy === "label" ? [`--webhook-cell-label=${cellLabel}`] : []),
+    ...(plan.upgrade === "none" ? [`--orphaned-pod-grace=${plan.hourMs}ms`] : []),
     compactThresholdFlag(plan),
     `--default-admission-history-config-max-concurrent-lag=${plan.maxConcurrentLag}`,
   ];

@@ -2,7 +2,8 @@
 import { createSeededRng } from "../../support/seeded-rng.ts";
 import { runWorld } from "../run.ts";
 import { type Exclusion, type ExclusionUse } from "../checkers/accounting/exclusions.ts";
-import { drawPlan, type FaultClass, type Plan } from "../plan.ts";
+import { type FaultClass } from "../fault-classes.ts";
+import { drawPlan, type Plan } from "../plan.ts";
 import { type World } from "../world.ts";
 
 /** What of a plan can be set from outside; its faults are set by `only`. */

@@ -58,6 +58,7 @@ test("a Lease is read with its annotations", () => {
     keepUntil: "2026-01-01T01:00:00.000000Z",
     adopt: otherUID,
     isForgotten: true,
+    isHurried: false,
     durationSeconds: undefined,
     ignored: [],
   });
@@ -79,6 +80,11 @@ test("a wrong annotation counts as absent", () => {
   );
   assert.equal(lease?.keepUntil, undefined);
   assert.equal(lease?.isForgotten, false);
+});
+
+test("a request to retire the cell may be a hurried one", () => {
+  const lease = readCellLease(rawLease({ annotations: { [cellLeaseAnnotations.forget]: "now" } }));
+  assert.deepEqual([lease?.isForgotten, lease?.isHurried, lease?.ignored], [true, true, []]);
 });
 
 test("a Lease of the generator has no cell", () => {

@@ -3,7 +3,7 @@
  *
  * | counts | until |
  * |---|---|
- * | that a restore of the core has lost (lost-counts.ts) | newer ones, or a recount |
+ * | that a restore of the core has lost, or brought back (lost-counts.ts) | newer ones, or a recount |
  * | of a generation at or below the last one that had another counting selector | ones of a later generation |
  * | without a generation, after an edit of the counting selector | 75 s after that was seen |
  * | without a generation, of an object that was made again under its name | 75 s after that was seen |
@@ -15,7 +15,7 @@ import { isDeepStrictEqual } from "node:util";
 import { countingSelector } from "../../../accounting/count/counting-selector.ts";
 import { type RecountMarks } from "../../../accounting/count/recount-mark.ts";
 import { type Doubt } from "../../../accounting/reserve/quota-figures.ts";
-import { type CellStatus } from "../../../api/v1alpha1/pod-protector.ts";
+import { type CellStatus, isOlder } from "../../../api/v1alpha1/pod-protector.ts";
 import { type Clock, type MonotonicMs } from "../../../util/clock.ts";
 import { type ProtectorView } from "../protector-view.ts";
 import { LostCounts } from "./lost-counts.ts";
@@ -69,13 +69,16 @@ export class Doubts {
   }
 
   /**
-   * Another object has taken the name. `isRemade`: the former was not let go, so that what was admitted on it may still
-   * be carried out.
+   * Another object has taken the name of `former`, which was not let go: what was admitted on that may still be carried
+   * out. An older one comes from a backup of the core: its counts lack what has happened since.
    */
-  renewed(isRemade: boolean): void {
+  renewed(former: ProtectorView, view: ProtectorView): void {
     this.#lost.clear();
     this.#otherGeneration = Number.NEGATIVE_INFINITY;
-    this.#undated = isRemade ? { why: "remade", sinceMs: this.#clock.monotonicMs() } : undefined;
+    this.#undated = { why: "remade", sinceMs: this.#clock.monotonicMs() };
+    if (!isOlder(view.protector.metadata, former.protector.metadata)) return;
+    this.#lost.restored(former);
+    this.#lost.restored(view);
   }
 
   #whyUndated(): Doubt | undefined {

@@ -1,17 +1,20 @@
 /** What strikes a world from outside, each fault class at random times of its own; `heal` ends all of it. */
 import { assert } from "../../../../src/util/assert.ts";
 import { type Rng, uniform } from "../../../../src/util/rng.ts";
-import { type FaultClass } from "../../plan.ts";
+import { type FaultClass } from "../../fault-classes.ts";
 import { permissivePodProtectorCrd, upstreamPodProtectorCrd } from "../../../double/index.ts";
 import { type SimProcess } from "../../processes/process.ts";
 import { type Cell, type World } from "../../world.ts";
+import { Absences } from "./absences.ts";
 import { Bystanders } from "../bystanders.ts";
+import { drawStepMs, setClocks } from "./wall-clocks.ts";
 import { type CoreCast } from "../core-cast.ts";
 import { type Deleters } from "../deleters.ts";
 import { quietly } from "../quietly.ts";
 import { OddDeployments } from "../deployments.ts";
 import { OddReviews } from "../people/odd-reviews.ts";
 import { Losses } from "./losses.ts";
+import { LostNodes } from "./lost-nodes.ts";
 import { MassChanges } from "./mass-changes.ts";
 import { Nodes } from "./nodes.ts";
 import { periodMs } from "./periods.ts";
@@ -44,6 +47,8 @@ export class Chaos {
   readonly #reviews: OddReviews;
   readonly #losses: Losses;
   readonly #nodes: Nodes;
+  readonly #lostNodes: LostNodes;
+  readonly #absences: Absences;
   readonly #massChanges: MassChanges;
   readonly #upgrades: Upgrades;
   #isOver = false;
@@ -57,6 +62,8 @@ export class Chaos {
     this.#reviews = new OddReviews(world);
     this.#losses = new Losses(world, cast.workloads);
     this.#nodes = new Nodes(world, { ...cast, anyCore: () => this.#anyCore() });
+    this.#lostNodes = new LostNodes(world, cast.workloads);
+    this.#absences = new Absences(world, (process) => this.#isToStart(process));
     this.#massChanges = new MassChanges(world, world.cores.at(-1) ?? world.core);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
@@ -105,6 +112,9 @@ export class Chaos {
     network.mendAll();
     this.#losses.last();
     this.#nodes.end();
+    this.#lostNodes.end();
+    this.#absences.end();
+    setClocks(this.#world.processes());
     this.#massChanges.end();
     this.#world.fencePolicyCode = undefined;
     this.#world.corePolicyCode = undefined;
@@ -152,9 +162,7 @@ export class Chaos {
       case "pauses":
         return this.#pick(this.#world.processes())?.node()?.pauseFor(this.#exponential(5_000));
       case "clocks":
-        return this.#pick(this.#world.processes())
-          ?.node()
-          ?.jumpWallClock((this.#rng.next() - 0.5) * 60_000);
+        return this.#pick(this.#world.processes())?.node()?.jumpWallClock(drawStepMs(this.#rng));
       case "flapping-pods":
         return this.#run(this.#rng.next() < 0.8 ? this.#workload()?.flap() : this.#workload()?.fail());
       case "relabelled-pods":
@@ -203,6 +211,16 @@ export class Chaos {
         return this.#run(this.#anyCore().losses.deleteCrd());
       case "mass-changes":
         return this.#run(this.#massChanges.act());
+      case "absences":
+        return this.#absences.strike();
+      case "full-cores":
+        return this.#absences.fill(this.#anyCore().core);
+      case "cell-leases":
+        return this.#run(this.#anyCore().cells.act());
+      case "lost-nodes":
+        return this.#run(this.#lostNodes.act());
+      case "passing-sources":
+        return this.#run(this.#anyCore().passing.act());
       case "modes":
         return this.#run(this.#anyCore().modes.act());
       case "old-crd":

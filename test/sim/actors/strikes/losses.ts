@@ -76,6 +76,8 @@ export class Losses {
         return;
       case "core":
         return this.#loseCore();
+      case "writes of the core":
+        return this.#loseWrites();
       default:
         loss satisfies never;
     }
@@ -116,10 +118,20 @@ export class Losses {
   }
 
   #loseCore(): void {
+    this.#forget(this.#core);
+    this.#cutOff(this.#core.node.name);
+  }
+
+  /** It goes on answering reads. */
+  #loseWrites(): void {
+    this.#forget(this.#core);
+    this.#core.fill("everything", this.#oneOf(writeFaults) === "stall");
+  }
+
+  /** Nothing is demanded of the core and its generators any more. */
+  #forget({ name }: Core): void {
     const { lost, kernel, generators } = this.#world;
-    const { name, node } = this.#core;
     if (!lost.cores.has(name)) lost.cores.set(name, kernel.nowMs);
-    this.#cutOff(node.name);
     const own = Array.from({ length: generatorsOfCore }, (_, index) => generatorOf(name, index + 1));
     for (const process of generators) if (own.includes(process.name)) lost.processes.add(process);
   }

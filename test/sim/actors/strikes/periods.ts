@@ -1,5 +1,5 @@
 /** How often each fault class strikes. */
-import { type FaultClass } from "../../plan.ts";
+import { type FaultClass } from "../../fault-classes.ts";
 
 /** Between two strokes of a class at severity 1. */
 export const periodMs: Partial<Record<FaultClass, number>> = {
@@ -40,4 +40,9 @@ export const periodMs: Partial<Record<FaultClass, number>> = {
   "wiped-core": 90_000,
   "deleted-crd": 90_000,
   modes: 20_000,
+  absences: 30_000,
+  "full-cores": 60_000,
+  "cell-leases": 25_000,
+  "lost-nodes": 20_000,
+  "passing-sources": 10_000,
 };

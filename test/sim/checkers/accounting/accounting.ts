@@ -18,6 +18,7 @@ import { type Edit } from "../../clusters/deliveries.ts";
 import { CountsChecker } from "./counts.ts";
 import { cellOf, entriesOf } from "./history.ts";
 import { checkHistorySize, checkStatusSize } from "./history-size.ts";
+import { LeavingChecker } from "./leaving.ts";
 import { type Ledger } from "./ledger.ts";
 import { type LentChecker } from "../reviews/lent.ts";
 import { Room, weightOf } from "./room.ts";
@@ -96,6 +97,7 @@ export class AccountingChecker {
   readonly #standing: Standing;
   readonly #settlement: SettlementChecker;
   readonly #counts: CountsChecker;
+  readonly #leaving: LeavingChecker;
   /** By digest: since when the pod has been in a packed bucket all the time. */
   readonly #packedSinceMs = new Map<string, number>();
   /** By digest: the newest commit that recorded or refreshed the admission, also after it has settled. */
@@ -111,13 +113,16 @@ export class AccountingChecker {
   /** It is there, but marked as released: nobody judges by it, and the mark may be taken back. */
   #released: PodProtector | undefined;
   #releasedFrom: Edit | undefined;
+  /** It was marked as released, and is so still, or is gone. */
+  #isLetGo = false;
 
   constructor(name: string, options: AccountingOptions) {
     this.name = name;
     this.#options = options;
     this.#standing = new Standing(name, options.ledger, options.criterion);
-    this.room = new Room(this.#standing, options);
+    this.room = new Room(this.#standing, { ...options, isLetGo: () => this.#isLetGo });
     this.#settlement = new SettlementChecker(name, this.#standing, options);
+    this.#leaving = new LeavingChecker(options.kernel, name, options.settleWindowMs);
     this.#counts = new CountsChecker(name, this.#standing, options.ledger);
   }
 
@@ -157,6 +162,7 @@ export class AccountingChecker {
     const isMissed =
       present === undefined && this.#releasedFrom !== undefined && !told.isToldToAll(this.#releasedFrom, kernel.nowMs);
     this.#released = isReleased ? present : undefined;
+    this.#isLetGo = isReleased;
     if (this.#released === undefined) this.#releasedFrom = undefined;
     else this.#releasedFrom ??= { revision: Number(this.#released.metadata.resourceVersion), sinceMs: kernel.nowMs };
     const object = isReleased ? undefined : present;
@@ -169,6 +175,7 @@ export class AccountingChecker {
     this.#standing.object = object;
     this.#options.lent?.committed(object);
     const former = last?.metadata.uid === present?.metadata.uid ? last : undefined;
+    if (present !== undefined) this.#leaving.committed(present.status?.cells ?? [], former === undefined);
     if (former === undefined) {
       this.#recorded.clear();
       this.#packedSinceMs.clear();
@@ -198,6 +205,7 @@ export class AccountingChecker {
     this.#recorded.clear();
     this.#packedSinceMs.clear();
     this.#coreRestoredAtMs = this.#options.kernel.nowMs;
+    this.#leaving.committed(object?.status?.cells ?? [], true);
     for (const { cellID, aggregation } of object?.status?.cells ?? [])
       if (aggregation !== undefined) this.#counts.noteSource(aggregation, cellID, true);
   }
@@ -215,9 +223,9 @@ export class AccountingChecker {
   /** An admission that took quota has been answered: it must have been recorded, and the floor held when it was. */
   answered(uid: string, arrivedMs: number): void {
     const { kernel, isExact, ledger, lent } = this.#options;
-    lent?.admitted(uid, ledger.byDigest.get(digestOfUID(uid))?.cell ?? "");
     const recorded = this.#recorded.get(digestOfUID(uid));
     if (recorded === undefined || recorded.atMs < arrivedMs) {
+      lent?.admitted(uid, ledger.byDigest.get(digestOfUID(uid))?.cell ?? "");
       // A restore of the core may have taken the record away before it was answered.
       if (Math.max(this.#standing.editedAtMs, this.#coreRestoredAtMs) < arrivedMs && isExact && lent === undefined)
         kernel.fail(`${this.name}: ${uid} was admitted without a record`);

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { readPodRecord } from "../../../../src/api/pod.ts";
 import { cell, counts, protector, version as resourceVersion } from "../../../unit/accounting/samples.ts";
 import { Kernel } from "../../kernel/kernel.ts";
-import { Exclusions, silenceLimitMs } from "./exclusions.ts";
+import { mutations } from "../../mutations/catalog/catalog.ts";
+import { rules } from "../../scenarios/rules/rules.ts";
+import { Exclusions, exclusions, silenceLimitMs } from "./exclusions.ts";
 import { Ledger, type PodVersion, type TruePod } from "./ledger.ts";
 import { Standing } from "./standing.ts";
 
@@ -93,4 +96,15 @@ test("what was excluded is counted, with the longest time, up to its limit", asy
   assert.equal(exclusions.isAllowed("late commit", 0), false);
   assert.equal(exclusions.excuses("late commit", 0), false);
   assert.equal(exclusions.uses.get("late commit")?.times, 2);
+});
+
+test("each exclusion is in docs/simulation.md, with a mutation that is caught although it is there", () => {
+  const page = readFileSync(new URL("../../../../docs/simulation.md", import.meta.url), "utf8");
+  const section = /^### What is excluded\n(.*?)^## /ms.exec(page)?.[1] ?? "";
+  const rows = [...section.matchAll(/^\| (\w[^|]*?) \|.*\| `([\w-]+)` \|$/gm)];
+  const known = new Set([...mutations, ...rules].map(({ name }) => name));
+  for (const [, what, mutation = ""] of rows)
+    assert.ok(known.has(mutation), `${what}: there is no mutation ${mutation}`);
+  const described = rows.map(([, what = ""]) => what.split(":")[0]).slice(0, exclusions.length);
+  assert.deepEqual(described.toSorted(), exclusions.toSorted());
 });

@@ -37,8 +37,8 @@ const limitsMs = {
   /** Admitted by a replica that had not been told of the PodProtector: the same. */
   "not told": seenMs,
   /**
-   * Admitted before the selectors were edited, the floor was raised from zero, or a mark of release was taken back:
-   * since then.
+   * Admitted without a record before the selectors were edited, the floor was raised from zero, or a mark of release
+   * was taken back: since then.
    */
   "before an edit": seenMs,
   /** How long a replica may not have been told of a PodProtector: since it is what it is. */
@@ -55,6 +55,7 @@ const limitsMs = {
 } as const satisfies Readonly<Record<string, number | "silence">>;
 
 export type Exclusion = keyof typeof limitsMs;
+export const exclusions = Object.keys(limitsMs) as readonly Exclusion[];
 
 /** How often something was excluded, and after how long at most. */
 export interface ExclusionUse {

@@ -60,6 +60,8 @@ export interface Admission {
   readonly unknown: ReadonlySet<string>;
   /** Those that it may have taken for being in shadow. */
   readonly shadowed: ReadonlySet<string>;
+  /** Those in which it has recorded this admission. */
+  readonly recorded: ReadonlySet<string>;
 }
 
 /** One DELETE, deletecollection or eviction that somebody has asked for. */
@@ -184,7 +186,7 @@ export class Ledger {
     cell: string,
     request: JsonObject,
     uid: string,
-    how: Pick<Admission, "isForced" | "isSuccessor" | "unknown" | "shadowed">,
+    how: Pick<Admission, "isForced" | "isSuccessor" | "unknown" | "shadowed" | "recorded">,
   ): void {
     const user = asString(asObject(request["userInfo"])["username"]) ?? "";
     const operation = this.operations.get(user);

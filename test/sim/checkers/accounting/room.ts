@@ -20,6 +20,8 @@ export interface RoomOptions {
   /** Cells that will never come back. */
   readonly lostCells: ReadonlySet<string>;
   readonly historyLimits: HistoryLimits;
+  /** It was released: then it refuses nothing. */
+  readonly isLetGo: () => boolean;
 }
 
 /** What adds to the room or takes from it, as it has been lately; oldest first. */
@@ -105,7 +107,7 @@ function sharesOf(standing: Standing, options: RoomOptions): Shares {
   const { ledger, maxConcurrentLag, lostCells, historyLimits } = options;
   const { object } = standing;
   const pods = new Set<string>();
-  if (object === undefined) return { values: new Map(), pods };
+  if (object === undefined) return { values: new Map(options.isLetGo() ? [[floorShare, unlimited]] : []), pods };
   const { minAvailable } = object.spec;
   const shares = new Map([[floorShare, minAvailable <= 0 ? unlimited : -minAvailable]]);
   for (const pod of ledger.pods.values()) if (!lostCells.has(pod.cell) && standing.meets(pod)) pods.add(pod.digest);

@@ -189,7 +189,7 @@ export class Standing {
     if (admission.unknown.has(this.#name)) return "not told";
     if (admission.shadowed.has(this.#name)) return "in shadow";
     if (this.#selector === undefined || !matches(this.#selector, admission.labels)) return "not protected";
-    return admission.atMs > this.editedAtMs ? undefined : "before an edit";
+    return admission.atMs > this.editedAtMs || admission.recorded.has(this.#name) ? undefined : "before an edit";
   }
 
   /** The pod is there, selected for counting, and meets the criterion now. */

@@ -46,7 +46,10 @@ export class LentChecker {
     const revision = Number(object.metadata.resourceVersion);
     const kept = keptIn(object, this.#options.criterion);
     const quota = kept.values().reduce((sum, value) => sum + value, 0) - object.spec.minAvailable;
-    this.#states = [...this.#states.slice(-statesMax + 1), { revision, quota, kept }];
+    const state = { revision, quota, kept };
+    this.#states = [...this.#states.slice(-statesMax + 1), state];
+    // People may still write, and replicas may see it.
+    if (this.#outage !== undefined && this.#outage === this.#options.outage()) this.#known = [...this.#known, state];
   }
 
   /** A deletion that took quota was admitted, whether it was recorded or not. */

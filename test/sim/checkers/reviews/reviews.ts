@@ -17,6 +17,7 @@ import { type Core } from "../../core.ts";
 import { type Plan } from "../../plan.ts";
 import { type SimProcess } from "../../processes/process.ts";
 import { type AccountingChecker } from "../accounting/accounting.ts";
+import { type Orphans } from "../orphans.ts";
 import { type Ledger } from "../accounting/ledger.ts";
 import { type RefusalChecker } from "./refusals.ts";
 import { type ShadowMode } from "./shadows.ts";
@@ -38,6 +39,7 @@ interface Reviewed {
   readonly webhooks: readonly SimProcess[];
   readonly totals: { admitted: number; refused: number };
   readonly refusals: RefusalChecker;
+  readonly orphans: Pick<Orphans, "letGo">;
   readonly plan: Plan;
   readonly isOfThisRelease: (replica: string) => boolean;
 }
@@ -106,13 +108,17 @@ export class ReviewChecker implements ReviewObserver {
     if (!isAllowed || request["dryRun"] === true) return;
     if (pod === undefined || pod.cell !== cell) return;
     const isForced = isForcedReview(request) || isLetGo(answer);
+    if (isLetGo(answer)) this.#world.orphans.letGo(replica, cell, nodeOf(request));
     const unknown = new Set(
       [...checkers].flatMap(([name, checker]) => (checker.mustBeKnownTo(replica, arrivedMs) ? [] : [name])),
     );
     // The webhook has judged the one before, and the eviction deletes whoever has the name.
     const isSuccessor = operation !== "delete" && (pod.versions[0]?.atMs ?? 0) > arrivedMs;
     const shadowed = new Set([...checkers.keys()].filter((one) => this.#mayBe("shadow", one, replica, arrivedMs)));
-    ledger.admitted(cell, request, pod.uid, { isForced, isSuccessor, unknown, shadowed });
+    const recorded = new Set(
+      [...checkers].flatMap(([name, checker]) => (checker.hasRecorded(pod.uid, arrivedMs) ? [name] : [])),
+    );
+    ledger.admitted(cell, request, pod.uid, { isForced, isSuccessor, unknown, shadowed, recorded });
     const record = operation === "delete" ? old : pod.versions.at(-1)?.record;
     if (record === undefined || record.isTerminating || isForced) return;
     totals.admitted += 1;
@@ -193,6 +199,10 @@ export class ReviewChecker implements ReviewObserver {
 /** By the product's word: of a lost node that has been kept for long enough (scenarios/48c-orphans-are-let-go.txt). */
 function isLetGo(answer: JsonObject): boolean {
   return asObject(answer["auditAnnotations"])["orphan-let-go"] !== undefined;
+}
+
+function nodeOf(request: JsonObject): string {
+  return asString(asObject(asObject(request["oldObject"])["spec"])["nodeName"]) ?? "";
 }
 
 function causesOf(answer: JsonObject): readonly unknown[] {

@@ -34,6 +34,8 @@ export interface SourceCheckerOptions {
   readonly find: (namespace: string, name: string) => KubeObject | undefined;
   /** Causes whose changes the generator says that it holds, until a person approves (actors/people/approvers.ts). */
   readonly latched: () => readonly string[];
+  /** More was released than the list holds, so whoever was away cannot tell a loss from a release. */
+  readonly mayMissReleases: () => boolean;
 }
 
 interface Lost {
@@ -146,7 +148,8 @@ export class SourceChecker {
     const protector = this.#protectorOf(key);
     if (present.kind === "gone") {
       const mayBeLetGo = present.isDeleted || this.#wasLetGo.has(key) || !present.wasHeld;
-      if (!mayBeLetGo && protector === undefined) return `${key} has vanished, and so has its PodProtector`;
+      if (!mayBeLetGo && protector === undefined && !this.#options.mayMissReleases())
+        return `${key} has vanished, and so has its PodProtector`;
       // One that was lost while its deletion was waited for may dangle.
       const isOver = present.isDeleted && !present.wasGuarded;
       return isOver && isInForce(protector) ? `${key} is deleted, and its PodProtector stays` : undefined;

@@ -340,4 +340,19 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     replace: `decide: (asked) => (asked.subject.lostNode === undefined ? asked.reserve() : asked.evaluate()),`,
     scenario: "48-lost-nodes",
   },
+  {
+    name: "restarted-replicas-lend-again",
+    why: "a replica that restarts while the core takes no writes does not know what it has lent, and lends nothing",
+    file: "webhook/protector/protector.ts",
+    find: `return this.#state?.isOvertaken === false && this.core.hasSeenWrites;`,
+    replace: `return this.#state?.isOvertaken === false;`,
+    scenario: "57c-restarted-in-an-outage",
+  },
+  {
+    name: "lost-nodes-are-remembered",
+    why: "a lost node that nobody asks about for five minutes a replica has the whole grace again",
+    file: "webhook/decide/lost-nodes.ts",
+    find: `return pausedMs <= givenMs(clock, pauseMs) * replicas ?`,
+    replace: `return pausedMs <= givenMs(clock, Infinity) * replicas ?`,
+  },
 ];

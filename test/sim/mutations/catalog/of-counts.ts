@@ -199,4 +199,12 @@ export const mutationsOfCounts: readonly Mutation[] = [
     replace: `return (void aggregation, admissionHistory?.buckets ?? []).length > 0;`,
     scenario: "35-ghost-removed",
   },
+  {
+    name: "first-counts-wait-for-half-of-the-window",
+    why: "first counts wait until what was admitted on an unknown former object is certainly carried out",
+    file: "accounting/count/first-counts.ts",
+    find: `later(unknownUntilMs, settleWindowMs));`,
+    replace: `later(unknownUntilMs, settleWindowMs / 2));`,
+    scenario: "46-made-again-unseen",
+  },
 ];

@@ -90,4 +90,12 @@ export const mutationsOfModes: readonly Mutation[] = [
     replace: `return isSwitched && minAvailable < 0 ? "shadow" : Math.min(minAvailable, wanted.spec.minAvailable);`,
     scenario: "73e-many-in-shadow",
   },
+  {
+    name: "default-off-releases",
+    why: "without the labels of namespaces a default of off takes nothing away",
+    file: "generator/sources/namespace-modes.ts",
+    find: `!this.#hasLabels && mode !== "off" ? mode`,
+    replace: `!this.#hasLabels ? mode`,
+    scenario: "73f-off-without-labels",
+  },
 ];

@@ -42,4 +42,46 @@ export const mutationsOfReleases: readonly Mutation[] = [
     replace: ``,
     scenario: "47c-unseen-release",
   },
+  {
+    name: "releases-have-an-age",
+    why: "no clock decides which releases are remembered",
+    file: "generator/protectors/releases.ts",
+    find: `      const { releases, numbers, taken } = merged(state, changes,`,
+    replace: `
+      const oldMicros = 1000 * givenMs(this.#options.clock, 3_600_000);
+      const young = state.releases.filter((one) => Math.abs(changes.releasedAt - one.releasedAt) < oldMicros);
+      const { releases, numbers, taken } = merged({ ...state, releases: young }, changes,`,
+  },
+  {
+    name: "kept-ones-stay-listed",
+    why: "what is kept after all leaves the list of releases, or its loss would be taken for a release",
+    file: "generator/protectors/releases.ts",
+    find: `if (this.#cleared.has(digest) && !this.#inFlight.has(digest)) return true;`,
+    replace: `if (this.#cleared.size >= 0) return true;`,
+    scenario: "45o-kept-after-all",
+  },
+  {
+    name: "generator-beats-without-its-marks",
+    why: "the generator beats only when all silent cells are marked: its beat says that the others are not",
+    file: "generator/cells/silent-cell-marks.ts",
+    find: `if (!(await this.#mark(cell, signal))) areAllMarked = false;`,
+    replace: `await this.#mark(cell, signal);`,
+    scenario: "43h-marks-that-fail",
+  },
+  {
+    name: "ghosts-of-unread-leases-go",
+    why: "while the Leases cannot be listed it is not known which cells are ghosts",
+    file: "generator/cells/cell-removals.ts",
+    find: `isGhost(cell) && this.#deps.leased()?.has(cell.cellID) === false ?`,
+    replace: `isGhost(cell) && this.#deps.leased()?.has(cell.cellID) !== true ?`,
+    scenario: "35b-ghost-or-new-cell",
+  },
+  {
+    name: "entries-stand-by-their-counts-alone",
+    why: "whoever admits in a cell that is leaving keeps it: its whole entry must stand unchanged",
+    file: "generator/cells/leaving-cells.ts",
+    find: `return before === now || isDeepStrictEqual(before, now);`,
+    replace: `return before === now || isDeepStrictEqual(before.aggregation, now.aggregation);`,
+    scenario: "43i-admitted-while-retired",
+  },
 ];

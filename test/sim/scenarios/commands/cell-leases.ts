@@ -13,8 +13,8 @@ const leaseNamespace = "default";
 const cloneBeatMs = 5_000;
 
 /**
- * lease CELL delete | keep=2h | forget | seize | cloned [for=5m] | ask: a person makes one without a holder, to retire
- * the cell | of-core
+ * lease CELL delete | keep=2h | forget [now] | mark: as silent | seize | cloned [for=5m] | ask: a person makes one
+ * without a holder, to retire the cell | of-core
  */
 export const changeLease: Run = async (stage, args) => {
   const { core } = stage;
@@ -70,7 +70,8 @@ function beatAsClone(stage: Stage, name: string, untilMs: number): void {
 }
 
 function annotationOf(args: Arguments, now: EpochMicros): JsonObject {
-  if (args.flag("forget")) return { [cellLeaseAnnotations.forget]: "true" };
+  if (args.flag("forget")) return { [cellLeaseAnnotations.forget]: args.flag("now") ? "now" : "true" };
+  if (args.flag("mark")) return { [cellLeaseAnnotations.silentSince]: formatMicroTime(now) };
   const keptMs = args.duration(args.setting("keep") ?? "");
   return { [cellLeaseAnnotations.keepUntil]: formatMicroTime((now + keptMs * 1000) as EpochMicros) };
 }

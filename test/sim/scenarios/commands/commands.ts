@@ -40,7 +40,8 @@
  *   forge UID version=N [cell=C] [digits=N]
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
  *                                        C may be a cell that does not either
- *   lease CELL delete|keep=2h|forget     a person deletes it, keeps the cell's counts in force for so long, or asks to
+ *   lease CELL delete|keep=2h|forget [now]
+ *                                        a person deletes it, keeps the cell's counts in force for so long, or asks to
  *                                        retire the cell; seize: the aggregator of another cluster beats once;
  *                                        cloned [for=5m]: that of a clone beats all the time; ask: a person makes the
  *                                        Lease, to retire the cell; of-core: the core itself is this cell

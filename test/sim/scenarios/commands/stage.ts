@@ -32,6 +32,7 @@ export interface StageOptions {
     | "faults"
     | "protectsNonZero"
     | "otherCore"
+    | "hourMs"
   >;
   /** The PodProtector that the scenario is about. */
   readonly protector: string;
@@ -113,6 +114,7 @@ export class Stage {
       lostCore: firstCore,
       forbidsHeartbeats: false,
       servesOnlyItsCells: false,
+      cellsBy: "cluster",
       deletionsPerSecond: 0,
       chaosMs: 0,
       severity: () => 0,

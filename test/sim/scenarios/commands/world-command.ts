@@ -3,7 +3,7 @@
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
  *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
- *   [crd=upstream] [silent-after=3m] [lends] [released-when-deleted] [east=2 [east-lends]]
+ *   [crd=upstream] [silent-after=3m] [hour=4m] [lends] [released-when-deleted] [east=2 [east-lends]]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  * With "deployment" and without min, the generator makes one for a Deployment "web" of as many replicas as there are
@@ -13,6 +13,7 @@
  * "lends": webhooks admit on the last known quota while the core takes no writes.
  * "east": there is a second core of that name, with a PodProtector "web" of its own; "east-lends": see "lends".
  * With "released-when-deleted" a Deployment that is deleted with its replicas lets its PodProtector go.
+ * "hour": what is given to people by the hour is given that much sooner (src/util/clock.ts).
  * Without "silent-after" there is no heartbeat for days: its barriers would do what other rules are there for.
  */
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
@@ -47,6 +48,7 @@ export async function worldOf(args: Arguments, algorithm: string, prepare?: (sta
       compactThreshold: args.number("compact", 100),
       faults: new Set(args.flag("lends") ? ["last-known-quota" as const] : []),
       silentAfterMs: args.duration(args.setting("silent-after") ?? "240h"),
+      hourMs: args.duration(args.setting("hour") ?? "1h"),
       otherCore: otherMin === undefined ? "none" : args.flag("east-lends") ? "last-known" : "refuse",
     },
     protector: isGenerated ? "deployment-web" : "web",

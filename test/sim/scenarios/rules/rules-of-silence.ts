@@ -24,6 +24,27 @@ export const rulesOfSilence: readonly Mutation[] = [
     replace: `> Infinity) this.#awakeFrom`,
   },
   {
+    name: "cells-that-are-back-are-retired",
+    why: "a cell that beats again is not retired, also when it has begun to leave",
+    file: "generator/cells/cell-retirement.ts",
+    find: `if (!isUnheard) return "waiting";`,
+    replace: `if (!isUnheard) return this.sizes().retiring > 0 ? "retiring" : "waiting";`,
+  },
+  {
+    name: "cells-counted-by-others-are-retired",
+    why: "whoever counts a cell without heartbeats is a reason to refuse its retirement",
+    file: "generator/cells/cell-retirement.ts",
+    find: `isHurried ? undefined : otherCounterAt;`,
+    replace: `isHurried || otherCounterAt ? undefined : otherCounterAt;`,
+  },
+  {
+    name: "hurried-cells-have-to-stand",
+    why: "a person may have a cell taken out although its entries change",
+    file: "generator/cells/cell-removals.ts",
+    find: `if (verdict === "hurried") return "retired";`,
+    replace: ``,
+  },
+  {
     name: "starts-undecided",
     why: "a replica is not ready before it knows which cells were silent when it started",
     file: "roles/webhook.ts",

@@ -115,13 +115,6 @@ export const rulesOfVanishing: readonly Mutation[] = [
     replace: `for (const release of all) {`,
   },
   {
-    name: "releases-have-an-age",
-    why: "no clock decides which releases are remembered",
-    file: "generator/protectors/releases.ts",
-    find: `const kept = state.releases.filter(({ digest }) =>`,
-    replace: `const kept = state.releases.filter(({ digest, releasedAt: at }) => Math.abs(releasedAt - at) < 60e6 &&`,
-  },
-  {
     name: "nobody-misses-releases",
     why: "whoever was away while more were released than the list holds cannot tell a release from a loss",
     file: "kube/missed-releases.ts",
@@ -213,13 +206,6 @@ export const rulesOfVanishing: readonly Mutation[] = [
     file: "generator/decide.ts",
     find: `if (isHeld) return lost !== undefined && holder.kind === "none" ? { kind: "recreate", lost } : leave;`,
     replace: `if (isHeld) return leave;`,
-  },
-  {
-    name: "holes-do-not-count-for-retirement",
-    why: "what happened in a hole between two lists is not known",
-    file: "generator/cells/cell-retirement.ts",
-    find: `if (hasHole) request.activeAt`,
-    replace: `if (false) request.activeAt`,
   },
   {
     name: "terminating-sources-are-looked-at",

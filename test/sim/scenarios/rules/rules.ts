@@ -246,13 +246,6 @@ export const rules: readonly Mutation[] = [
     replace: `if (leftMs >= 0) {`,
   },
   {
-    name: "lost-nodes-are-remembered",
-    why: "a lost node that nobody asks about for five minutes a replica has the whole grace again",
-    file: "webhook/decide/lost-nodes.ts",
-    find: `return pausedMs <= pauseMs * replicas ?`,
-    replace: `return pausedMs <= Infinity ?`,
-  },
-  {
     name: "other-cells-are-ours",
     why: "the gate is that of the cell which the webhook's warning names",
     file: "aggregator/audits/gate-question.ts",

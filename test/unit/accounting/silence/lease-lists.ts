@@ -27,6 +27,7 @@ export function lease(cellID: string | undefined, beat: string, changes: Partial
     keepUntil: undefined,
     adopt: undefined,
     isForgotten: false,
+    isHurried: false,
     durationSeconds: undefined,
     ignored: [],
     ...changes,

@@ -47,6 +47,21 @@ test("a PodProtector that comes back is not made again, nor one after a release"
   assert.equal(appeared(memories, another, 4), undefined);
 });
 
+test("an object that takes the name of a younger one comes from a backup: the core was restored", () => {
+  const born = (stored: StoredProtector, creationTimestamp: string): StoredProtector => ({
+    ...stored,
+    protector: { ...stored.protector, metadata: { ...stored.protector.metadata, creationTimestamp } },
+  });
+  const restoredSinceMs = (time: string): number | undefined => {
+    const memories = remembered();
+    memories.left(born(storedProtector(2), "2026-01-01T01:00:00Z"), undefined);
+    appeared(memories, born(another, time), 7);
+    return memories.get(another.key)?.restoredSinceMs;
+  };
+  assert.equal(restoredSinceMs("2026-01-01T00:00:00Z"), 7);
+  assert.equal(restoredSinceMs("2026-01-01T01:00:01Z"), undefined, "it was made again");
+});
+
 test("a version below the one before means that the core was restored", () => {
   const memories = remembered();
   appeared(memories, storedProtector(9), 1);

@@ -84,6 +84,17 @@ test("cells forget asks for the retirement, and creates the Lease of a cell that
   assert.deepEqual([labels[cellLeaseLabels.cell], annotations[cellLeaseAnnotations.forget]], ["go", "true"]);
 });
 
+test("cells forget --now says what it costs, and asks for --yes", async (t) => {
+  const fleet = await twoCells();
+  await shown(t, fleet, "cells", "forget", "w2", "--now");
+  assert.deepEqual(fleet.core.client.writes, []);
+  const json = await fleet.run("cells", "forget", "w2", "--now", "-o", "json");
+  assert.deepEqual([json.exitCode, json.stdout], [2, ""]);
+  await shown(t, fleet, "cells", "forget", "w2", "--now", "--yes");
+  assert.equal(leaseOf(fleet, "w2")?.metadata.annotations?.[cellLeaseAnnotations.forget], "now");
+  await shown(t, fleet, "cells", "list");
+});
+
 test("cells names what is wrong with its arguments, and changes nothing then", async () => {
   const fleet = await twoCells();
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
@@ -96,6 +107,8 @@ test("cells names what is wrong with its arguments, and changes nothing then", a
     [["keep", "w12", "--for=2h"], 1, /^there is no cell "w12"; there are: w2, go, w1; did you mean w\d\?$/],
     [["adopt", "w1"], 2, /^cells adopt: by which cluster\? Say --worker w1=CONTEXT, or --cluster UID$/],
     [["adopt", "w1", "--cluster=w"], 2, /^option --cluster: "w" is no UID; allowed: the UID of the namespace kube-sys/],
+    [["keep", "w1", "--for=2h", "--now"], 2, /^cells keep: --now belongs to forget, without --undo$/],
+    [["forget", "w1", "--now", "--undo"], 2, /^cells forget: --now belongs to forget, without --undo$/],
     [["forget", "a/b"], 2, /^cells forget: "a\/b" is not the name of a cell$/],
   ];
   for (const [argv, code, expected] of cases) {

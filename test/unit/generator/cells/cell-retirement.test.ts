@@ -1,172 +1,174 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CellState, type ObservedCell } from "../../../../src/accounting/silence/cell-silence.ts";
+import { type ObservedCell } from "../../../../src/accounting/silence/cell-silence.ts";
 import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName, readCellLease } from "../../../../src/api/cell-lease.ts";
 import { CellRetirement } from "../../../../src/generator/cells/cell-retirement.ts";
+import { type RetirementVerdict } from "../../../../src/generator/cells/leaving-cells.ts";
+import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
 import { type MonotonicMs } from "../../../../src/util/clock.ts";
 import { type JsonObject } from "../../../double/index.ts";
+import { createVirtualClock } from "../../../support/virtual-clock.ts";
+import { RecordedLog } from "../../webhook/support/replica.ts";
 import { BeatingCells, leaseEvents, silentAfterMs } from "../beating-cells.ts";
 import { type Core, createCore, type GeneratorProcess } from "../core-cluster.ts";
 
-const times = silenceTimes(180_000);
 const at = (seconds: number): MonotonicMs => (seconds * 1_000) as MonotonicMs;
 
 interface Seen {
+  /** When the last beat was seen, in seconds. */
   readonly beat?: number;
-  readonly isAsked?: boolean;
-  readonly silentSince?: MonotonicMs;
-  readonly state?: CellState;
+  readonly request?: "true" | "now" | "false";
+  /** In seconds. */
+  readonly silentSince?: number;
+  /** The same, of counts by an aggregator without heartbeats. */
+  readonly counted?: number;
 }
-function cell({ beat = 1, isAsked = true, silentSince, state = { kind: "beating" } }: Seen = {}): ObservedCell {
+function cell({ beat = 0, request = "true", silentSince, counted: countedAt }: Seen): ObservedCell {
   const lease = readCellLease({
     metadata: {
       name: cellLeaseName("a"),
       resourceVersion: "1",
       labels: { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: "a" },
-      annotations: isAsked ? { [cellLeaseAnnotations.forget]: "true" } : {},
+      annotations: request === "false" ? {} : { [cellLeaseAnnotations.forget]: request },
     },
-    spec: { renewTime: `2026-01-01T00:00:00.${String(beat).padStart(6, "0")}Z` },
+    spec: { holderIdentity: "aggregator" },
   });
-  return { cellID: "a", lease, state, beatAt: at(0), silentSince, behind: new Map() };
+  return {
+    cellID: "a",
+    lease,
+    state: { kind: "beating" },
+    beatAt: at(beat),
+    silentSince: silentSince === undefined ? undefined : at(silentSince),
+    otherCounterAt: countedAt === undefined ? undefined : at(countedAt),
+    behind: new Map(),
+  };
 }
-/** Rounds every 15 s from one moment to another; the last verdict. */
-function rounds(retirement: CellRetirement, from: number, to: number, seen: (second: number) => Seen = () => ({})) {
-  let verdict: string | undefined;
-  for (let second = from; second <= to; second += 15)
-    verdict = retirement.judge([cell(seen(second))], at(second)).get("a");
-  return verdict;
+
+function protectorOf(name: string, cellIDs: readonly string[]): StoredProtector {
+  const read = readProtector({
+    metadata: { namespace: "default", name, uid: "1", resourceVersion: "1" },
+    spec: { minAvailable: 1, minReadySeconds: 0, selector: {} },
+    status: {
+      cells: cellIDs.map((cellID) => ({ cellID })),
+      summary: { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 },
+    },
+  });
+  assert.ok(read.ok);
+  return read.stored;
 }
 
-test("a cell that is silent already is retired at once, also when its counts are kept", () => {
-  for (const state of [
-    { kind: "silent", since: at(0) },
-    { kind: "keep", reason: "policy" },
-    { kind: "keep", reason: "keep-until" },
-  ] as const) {
-    const retirement = new CellRetirement(times);
-    assert.equal(
-      rounds(retirement, 0, 0, () => ({ silentSince: at(0), state })),
-      "retiring",
-    );
-    assert.ok(retirement.isRetiring("a"));
-    assert.ok(!retirement.isRetiring("b"));
+class Bench {
+  readonly clock = createVirtualClock();
+  readonly events: string[] = [];
+  readonly written: string[] = [];
+  changed = "";
+  readonly retirement: CellRetirement;
+
+  constructor() {
+    this.retirement = new CellRetirement({
+      times: silenceTimes(180_000),
+      protectors: { values: () => [protectorOf("web", ["a"])].values() },
+      removals: { retiring: () => false, changed: () => this.changed },
+      writes: {
+        reference: () => ({ apiVersion: "v1", kind: "Lease", name: "lease" }),
+        annotate: async (_lease, key, value) => {
+          this.written.push(`${key}=${value}`);
+          return "written";
+        },
+        remove: async () => "written",
+      },
+      events: { record: (_regarding, _type, reason, message) => void this.events.push(`${reason} ${message}`) },
+      clock: this.clock,
+      logger: new RecordedLog(),
+    });
   }
-});
 
-test("a cell that is not silent yet is retired when nobody has counted it for as long as makes it silent", () => {
-  const retirement = new CellRetirement(times);
-  assert.equal(rounds(retirement, 0, 165), "waiting");
-  assert.ok(!retirement.isRetiring("a"));
-  assert.equal(rounds(retirement, 180, 180), "retiring");
-});
-
-test("without a request nothing is retired, and a request that is taken back is forgotten", () => {
-  const retirement = new CellRetirement(times);
-  const silent = { silentSince: at(0), state: { kind: "silent", since: at(0) } } as const;
-  assert.equal(
-    rounds(retirement, 0, 30, () => ({ ...silent, isAsked: false })),
-    undefined,
-  );
-  assert.equal(
-    rounds(retirement, 45, 45, () => silent),
-    "retiring",
-  );
-  assert.equal(
-    rounds(retirement, 60, 60, () => ({ ...silent, isAsked: false })),
-    undefined,
-  );
-  assert.ok(!retirement.isRetiring("a"));
-});
-
-test("a cell that goes on beating is refused, and stays refused while the request stands", () => {
-  const retirement = new CellRetirement(times);
-  assert.equal(
-    rounds(retirement, 0, 45, (second) => ({ beat: second })),
-    "waiting",
-  );
-  assert.equal(
-    rounds(retirement, 60, 60, () => ({ beat: 60 })),
-    "refused",
-  );
-  assert.equal(
-    rounds(retirement, 75, 600, () => ({ beat: 60 })),
-    "refused",
-  );
-});
-
-test("the last beats of an aggregator that is being stopped only start the wait again", () => {
-  const retirement = new CellRetirement(times);
-  assert.equal(
-    rounds(retirement, 0, 30, (second) => ({ beat: second })),
-    "waiting",
-  );
-  assert.equal(
-    rounds(retirement, 45, 195, () => ({ beat: 30 })),
-    "waiting",
-  );
-  assert.equal(
-    rounds(retirement, 210, 210, () => ({ beat: 30 })),
-    "retiring",
-  );
-});
-
-test("counts without beats count as well: an aggregator without heartbeats is refused like any other", () => {
-  const retirement = new CellRetirement(times);
-  retirement.counted("a", at(0));
-  rounds(retirement, 0, 30);
-  retirement.counted("a", at(40));
-  assert.equal(rounds(retirement, 45, 60), "waiting");
-  retirement.counted("a", at(70));
-  assert.equal(rounds(retirement, 75, 75), "refused");
-});
-
-test("a cell that somebody counts again while it is retired is refused", () => {
-  const retirement = new CellRetirement(times);
-  const silent = { silentSince: at(0), state: { kind: "silent", since: at(0) } } as const;
-  assert.equal(
-    rounds(retirement, 0, 60, () => silent),
-    "retiring",
-  );
-  retirement.counted("a", at(70));
-  assert.equal(
-    rounds(retirement, 75, 75, () => silent),
-    "refused",
-  );
-});
-
-test("a silent cell that comes back right after the request is refused at once", () => {
-  for (const isBeat of [true, false]) {
-    const retirement = new CellRetirement(times);
-    const silent = { silentSince: at(0), state: { kind: "silent", since: at(0) } } as const;
-    rounds(retirement, 0, 15, () => silent);
-    assert.ok(retirement.isRetiring("a"));
-    if (!isBeat) retirement.counted("a", at(20));
-    assert.equal(
-      rounds(retirement, 30, 30, () => (isBeat ? { beat: 2 } : silent)),
-      "refused",
-    );
+  /** Rounds every 15 s, up to that second; the last verdict. */
+  async rounds(until: number, seen: (second: number) => Seen = () => ({})): Promise<RetirementVerdict | undefined> {
+    for (;;) {
+      const second = this.clock.monotonicMs() / 1000;
+      await this.retirement.update([cell(seen(second))], new AbortController().signal);
+      if (second >= until) return this.retirement.verdictOn("a");
+      await this.clock.advance(15_000);
+    }
   }
+}
+
+test("a cell that was not heard for as long as makes it silent is retired, whatever keeps its counts", async () => {
+  const bench = new Bench();
+  assert.equal(await bench.rounds(0, () => ({ silentSince: -180 })), "retiring");
+  assert.equal(bench.retirement.verdictOn("b"), undefined);
+  assert.deepEqual(bench.retirement.sizes(), { retiring: 1, retiringProtectors: 1 });
+  assert.deepEqual(bench.events, ['CellRetiring Removing cell "a" from 1 PodProtectors']);
 });
 
-test("what another aggregator counts since the last beat is not taken for silence", () => {
-  const retirement = new CellRetirement(times);
-  const other = { silentSince: at(0), state: { kind: "keep", reason: "other-counter" } } as const;
-  assert.equal(
-    rounds(retirement, 0, 165, () => other),
-    "waiting",
-  );
-  assert.equal(
-    rounds(retirement, 180, 180, () => other),
-    "retiring",
-  );
+test("a cell that was found silent by the shorter times of a start waits for the whole time", async () => {
+  const bench = new Bench();
+  assert.equal(await bench.rounds(165, () => ({ silentSince: 0 })), "waiting");
+  assert.equal(await bench.rounds(180, () => ({ silentSince: 0 })), "retiring");
 });
 
-test("a hole between two LISTs starts the wait again", () => {
-  const retirement = new CellRetirement(times);
-  rounds(retirement, 0, 165);
-  assert.equal(rounds(retirement, 225, 390), "waiting");
-  assert.equal(rounds(retirement, 405, 405), "retiring");
+test("without a request nothing is retired, and a request that is taken back is forgotten", async () => {
+  const bench = new Bench();
+  assert.equal(await bench.rounds(30, () => ({ request: "false", silentSince: -600 })), undefined);
+  assert.equal(await bench.rounds(45, () => ({ silentSince: -600 })), "retiring");
+  assert.equal(await bench.rounds(60, () => ({ request: "false", silentSince: -600 })), undefined);
+});
+
+test("a cell that goes on beating is refused, until the request is gone", async () => {
+  const bench = new Bench();
+  assert.equal(await bench.rounds(45, (second) => ({ beat: second })), "waiting");
+  assert.equal(await bench.rounds(60, (second) => ({ beat: second })), "refused");
+  assert.equal(await bench.rounds(600, () => ({ beat: 60, silentSince: 60 })), "refused");
+  assert.equal(bench.written[0], "podseidon.kubewharf.io/forget=null");
+});
+
+test("the last beats of an aggregator that is being stopped are no reason to refuse", async () => {
+  const bench = new Bench();
+  assert.equal(await bench.rounds(195, (second) => ({ beat: Math.min(second, 30) })), "waiting");
+  assert.equal(await bench.rounds(210, () => ({ beat: 30, silentSince: 30 })), "retiring");
+});
+
+test("a cell that is back is not retired any more, whenever it was asked for", async () => {
+  const bench = new Bench();
+  assert.equal(await bench.rounds(15, () => ({ silentSince: -600 })), "retiring");
+  assert.equal(await bench.rounds(30, () => ({ beat: 30 })), "waiting");
+  assert.equal(await bench.rounds(60, (second) => ({ beat: second })), "refused");
+});
+
+test("an aggregator without heartbeats that counts the cell is refused like any other", async () => {
+  const bench = new Bench();
+  assert.equal(await bench.rounds(45, () => ({ counted: 40, silentSince: -600 })), "waiting");
+  assert.equal(await bench.rounds(75, () => ({ counted: 70, silentSince: -600 })), "refused");
+});
+
+test("what an aggregator without heartbeats counted before the request is awaited for the same time", async () => {
+  const bench = new Bench();
+  assert.equal(await bench.rounds(165, () => ({ counted: -10, silentSince: -600 })), "waiting");
+  assert.equal(await bench.rounds(180, () => ({ counted: -10, silentSince: -600 })), "retiring");
+});
+
+test("a hurried request takes out a cell that is counted without heartbeats, and none that beats", async () => {
+  const bench = new Bench();
+  const seen = { request: "now", counted: 0, silentSince: -600 } as const;
+  assert.equal(await bench.rounds(60, () => seen), "hurried");
+  assert.deepEqual(bench.retirement.sizes(), { retiring: 1, retiringProtectors: 1 });
+  const beating = new Bench();
+  assert.equal(await beating.rounds(60, (second) => ({ request: "now", beat: second })), "refused");
+});
+
+test("entries that change while the cell is retired are told, once for each news", async () => {
+  const bench = new Bench();
+  await bench.rounds(0, () => ({ silentSince: -600 }));
+  bench.changed = "default/web (counted)";
+  await bench.rounds(60, () => ({ silentSince: -600 }));
+  bench.changed = "default/web (deletions of web-1)";
+  await bench.rounds(90, () => ({ silentSince: -600 }));
+  const told = bench.events.filter((text) => text.startsWith("CellChanges"));
+  assert.equal(told.length, 2);
+  assert.match(told[0]!, /podseidon cells forget a --now\. Changed: default\/web \(counted\)$/);
+  assert.match(told[1]!, /Changed: default\/web \(deletions of web-1\)$/);
 });
 
 /** By an aggregator without heartbeats, unless `countedMinReadySeconds` is set. */
@@ -212,7 +214,7 @@ test("a retired cell leaves all PodProtectors, some at a time, and then its Leas
     names.every((name) => cellsOf(core, name).includes("old")),
     "they have not stood unchanged yet",
   );
-  await cells.advance(70_000);
+  await cells.advance(90_000);
   assert.equal(names.filter((name) => cellsOf(core, name).includes("old")).length, 100);
   assert.equal(generator.gauge("generator_retiring_cells"), 1);
   assert.notEqual(cells.find("old"), undefined);
@@ -242,6 +244,29 @@ test("an entry in which somebody admits or counts meanwhile stays until it has s
   assert.notEqual(cells.find("old"), undefined);
   await cells.advance(60_000);
   assert.deepEqual(cellsOf(core, name), ["a"]);
+});
+
+test("many entries that change keep no other waiting, and a hurried request takes them all the same", async () => {
+  const { core, cells } = await start();
+  const names = await createCounted(core, 155);
+  await core.createProtector("still");
+  const ours = { countedMinReadySeconds: 0 };
+  await core.writeCells("still", [counted("old", 2, 0, ours)]);
+  cells.stop("old");
+  await cells.advance(silentAfterMs + 60_000);
+  await cells.annotate("old", "forget", "true");
+  for (let change = 1; change <= 2; change += 1) {
+    await cells.advance(60_000);
+    for (const name of names) await core.writeCells(name, [counted("a", 3), counted("old", 2, change, ours)]);
+  }
+  assert.deepEqual(cellsOf(core, "still"), []);
+  assert.ok(names.every((name) => cellsOf(core, name).includes("old")));
+  await cells.advance(20_000);
+  assert.ok(leaseEvents(core).includes("CellChanges"));
+  await cells.annotate("old", "forget", "now");
+  await cells.advance(60_000);
+  assert.ok(names.every((name) => cellsOf(core, name).join() === "a"));
+  assert.equal(cells.find("old"), undefined);
 });
 
 test("a cell that beats is refused: an Event says why, the request is taken off, and nothing is removed", async () => {
@@ -296,7 +321,7 @@ test("a new leader goes on with a retirement that the last one has begun", async
   generator.kill();
   const next = core.startGenerator();
   await next.ready();
-  await cells.advance(120_000);
+  await cells.advance(140_000);
   assert.ok(names.every((name) => cellsOf(core, name).join() === "a"));
   assert.equal(cells.find("old"), undefined);
 });

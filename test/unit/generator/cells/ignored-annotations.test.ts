@@ -24,7 +24,7 @@ test("annotations that cannot be read are told once, by an Event on the Lease th
   await cells.annotate("b", "forget", "yes");
   await cells.advance(120_000);
   assert.deepEqual(messages(), [
-    'Ignoring the annotation podseidon.kubewharf.io/forget="yes": it must be true',
+    'Ignoring the annotation podseidon.kubewharf.io/forget="yes": it must be true or now',
     'Ignoring the annotation podseidon.kubewharf.io/keep-until="2h": it must be an RFC 3339 time, such as ' +
       '2026-01-31T14:00:00Z. Ignoring the annotation podseidon.kubewharf.io/adopt="' +
       `${"x".repeat(64)}…": it must be the UID of the namespace kube-system of the cluster that takes over`,

@@ -74,6 +74,21 @@ test("a new admission and a repeated review start the wait again, for that cell 
   }
 });
 
+test("entries that have changed are named with their pods, and those that were only counted", () => {
+  const leaving = new LeavingCells((cellID) => cellID === "a");
+  assert.equal(leaving.changed("a"), "");
+  leaving.watched(protector([counted("a", bucket("u1"))]), at(0));
+  assert.equal(leaving.changed("a"), "", "it was not there before");
+  leaving.watched(protector([counted("a", bucket("u1"), { ...bucket("u2"), podName: "web-2" })]), at(1_000));
+  assert.equal(leaving.changed("a"), "default/web (deletions of web-2)");
+  leaving.watched(protector([counted("a", ...["1", "2", "3", "4", "5"].map((uid) => bucket(uid)))]), at(2_000));
+  assert.equal(leaving.changed("a"), "default/web (deletions of 1, 2, 3 and 2 more)");
+  leaving.watched(protector([{ cellID: "a", aggregation: { totalReplicas: 2, availableReplicas: 2 } }]), at(3_000));
+  assert.equal(leaving.changed("a"), "default/web (counted)");
+  leaving.watched(protector([counted("b")]), at(4_000));
+  assert.equal(leaving.changed("a"), "");
+});
+
 test("what a live read shows otherwise than the watch has shown stays", () => {
   const ghosts = new LeavingCells(nobody);
   ghosts.watched(protector([ghost("a", bucket("u1"))]), at(0));

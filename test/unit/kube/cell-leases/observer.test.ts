@@ -284,6 +284,7 @@ function cell(cellID: string): ObservedCell {
     state: { kind: "beating" },
     beatAt: at(1_000),
     silentSince: undefined,
+    otherCounterAt: undefined,
     behind: new Map([["digest", at(0)]]),
   };
 }

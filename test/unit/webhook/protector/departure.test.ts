@@ -88,7 +88,7 @@ const table: readonly (readonly [string, Marks, Evidence, string, number?])[] = 
 
 for (const [what, last, evidence, expected, ttlMs = 0] of table) {
   test(`whether it is gone: ${what}, ${expected}`, () => {
-    const fate = fateOf(last, evidence, ttlMs);
+    const fate = fateOf(last, evidence, { ttlMs, graceMs: hourMs });
     const word = fate.kind === "gone" ? fate.why : fate.awaitsDefinition ? "ask" : "tombstone";
     assert.equal(word, expected);
   });

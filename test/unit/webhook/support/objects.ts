@@ -7,6 +7,7 @@ export interface ProtectorParts {
   readonly name?: string;
   readonly uid?: string;
   readonly generation?: number;
+  readonly creationTimestamp?: string;
   readonly annotations?: Record<string, string>;
   readonly minAvailable?: number;
   readonly minReadySeconds?: number;
@@ -27,6 +28,7 @@ export function protector(parts: ProtectorParts = {}): Json {
       name,
       uid: parts.uid ?? `uid-of-${name}`,
       generation: parts.generation ?? 1,
+      ...(parts.creationTimestamp !== undefined && { creationTimestamp: parts.creationTimestamp }),
       ...(parts.annotations && { annotations: parts.annotations }),
     },
     spec: {
@@ -63,6 +65,7 @@ export interface PodParts {
   readonly namespace?: string;
   readonly uid?: string;
   readonly generation?: number;
+  readonly creationTimestamp?: string;
   readonly resourceVersion?: string;
   readonly labels?: Record<string, string>;
   readonly annotations?: Record<string, string>;

@@ -130,6 +130,30 @@ describe("counts without a generation", () => {
   });
 });
 
+describe("an object that takes the name of a younger one", () => {
+  const born = (uid: string, time: string, workerVersion: string) =>
+    protectorView(
+      {
+        uid,
+        creationTimestamp: time,
+        cells: [cell("c1", 100, { countedGeneration: 1, resourceVersion: workerVersion })],
+      },
+      (version += 1),
+    );
+
+  test("comes from a backup: its counts are not in force until newer ones than any that were known", () => {
+    const { sees } = protectorIn(born("uid-2", "2026-01-01T01:00:00Z", "500"));
+    assert.equal(sees(born("uid-1", "2026-01-01T00:00:00Z", "400")), "counts-pending");
+    assert.equal(sees(born("uid-1", "2026-01-01T00:00:00Z", "500")), "counts-pending");
+    assert.equal(sees(born("uid-1", "2026-01-01T00:00:00Z", "501")), "admitted");
+  });
+
+  test("is not one that was made later", () => {
+    const { sees } = protectorIn(born("uid-2", "2026-01-01T01:00:00Z", "500"));
+    assert.equal(sees(born("uid-3", "2026-01-01T01:00:01Z", "400")), "admitted");
+  });
+});
+
 test("the webhook waits as long as an aggregator does by default", () => {
   assert.equal(undatedSettleMs, aggregatorFlags["aggregator-settle-window"].default);
 });
