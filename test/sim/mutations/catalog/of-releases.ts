@@ -72,8 +72,8 @@ export const mutationsOfReleases: readonly Mutation[] = [
     name: "ghosts-of-unread-leases-go",
     why: "while the Leases cannot be listed it is not known which cells are ghosts",
     file: "generator/cells/cell-removals.ts",
-    find: `isGhost(cell) && this.#deps.leased()?.has(cell.cellID) === false ?`,
-    replace: `isGhost(cell) && this.#deps.leased()?.has(cell.cellID) !== true ?`,
+    find: `isGhost(cell) && leased()?.has(cell.cellID) === false ?`,
+    replace: `isGhost(cell) && leased()?.has(cell.cellID) !== true ?`,
     scenario: "35b-ghost-or-new-cell",
   },
   {

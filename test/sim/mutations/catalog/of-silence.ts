@@ -133,14 +133,6 @@ export const mutationsOfSilence: readonly Mutation[] = [
     plan: { silentAfterMs: 20_000 },
   },
   {
-    name: "cells-that-come-back-go-on-leaving",
-    why: "a cell that beats again while it is retired is not retired",
-    file: "generator/cells/cell-retirement.ts",
-    find: `const isBack = request.verdict === "retiring";`,
-    replace: `const isBack = false as boolean;`,
-    scenario: "43g-back-at-once",
-  },
-  {
     name: "failed-counts-are-not-due",
     why: "a beat vouches for no PodProtector whose counts could not be written",
     file: "aggregator/counting/backlog.ts",
@@ -162,7 +154,7 @@ export const mutationsOfSilence: readonly Mutation[] = [
     name: "marks-beside-beats-are-believed",
     why: "a mark of silence beside a beat that was just seen is not the generator's",
     file: "accounting/silence/cell-silence.ts",
-    find: `if (mark !== undefined && cell.beatAt <= this.#unbrokenFrom) {`,
+    find: `if (mark !== undefined && cell.beatAt <= this.#awakeFrom) {`,
     replace: `if (mark !== undefined) {`,
     scenario: "42k-mark-beside-a-beat",
   },

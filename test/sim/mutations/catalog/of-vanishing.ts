@@ -152,7 +152,7 @@ export const mutationsOfVanishing: readonly Mutation[] = [
     name: "perhaps-released-is-released",
     why: "what may have been released unseen stays in force for an hour, for it may have been lost",
     file: "webhook/protector/departure.ts",
-    find: `if (mayHaveBeenReleased && goneForMs >= unknownGraceMs)`,
+    find: `if (mayHaveBeenReleased && goneForMs >= graceMs)`,
     replace: `if (mayHaveBeenReleased)`,
     scenario: "47x-more-releases-than-the-list-holds",
   },
