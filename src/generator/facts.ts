@@ -5,7 +5,9 @@
  * that, since the rate of the client is what bounds it.
  */
 import { type ObjectKey } from "../api/object-key.ts";
+import { isInShadow } from "../api/v1alpha1/names.ts";
 import { type Informer } from "../kube/informer.ts";
+import { KubeError } from "../kube/kube-client.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type SourceRecord, type SourceRef } from "../sources/source.ts";
 import { type Known } from "./decide.ts";
@@ -14,6 +16,7 @@ import { type DanglingProtectors } from "./protectors/dangling-protectors.ts";
 import { type NameHolder, type ProtectorLifecycle } from "./protectors/protector-lifecycle.ts";
 import { type ReleaseList } from "./protectors/releases.ts";
 import { type Vanished, type VanishedProtectors } from "./protectors/vanished-protectors.ts";
+import { type NamespaceModes } from "./sources/namespace-modes.ts";
 import { type SourceCaches } from "./sources/source-caches.ts";
 import { isGuarded, needsNoFinalizer, type WantedProtectors } from "./sources/source-choice.ts";
 import { isGeneratedFor } from "./sources/source-plan.ts";
@@ -21,6 +24,7 @@ import { isGeneratedFor } from "./sources/source-plan.ts";
 export interface FactsOptions {
   readonly sources: Pick<SourceCaches, "get" | "isKnown" | "refOf">;
   readonly protectors: Pick<Informer<StoredProtector>, "get">;
+  readonly modes: Pick<NamespaceModes, "isCurrent" | "of">;
   readonly wanted: WantedProtectors;
   readonly vanished: VanishedProtectors;
   readonly dangling: DanglingProtectors;
@@ -64,7 +68,18 @@ export class Facts {
     // What the watch still shows was erased while it was away.
     const isAbsent = holder.kind === "none" && source !== undefined;
     const lost = holder.kind === "ours" ? undefined : isAbsent ? vanished.absent(key) : vanished.get(key);
-    return this.#known(key, holder, source ?? this.#absence(key, ref), lost);
+    const known = this.#known(key, holder, source ?? this.#absence(key, ref), lost);
+    if (!(await this.#isOfItsMode(known, ref, signal)))
+      throw new KubeError("conflict", `the label of namespace ${ref.namespace} is not the one that was watched`);
+    return known;
+  }
+
+  /** Of a mode that takes anything away: whether the namespace has it, by a live read. */
+  async #isOfItsMode({ protector, source }: Known, { namespace }: SourceRef, signal: AbortSignal): Promise<boolean> {
+    if (protector === undefined || typeof source === "string") return true;
+    const mode = this.#options.modes.of(namespace, protector.protector);
+    const isKept = mode !== "off" && (mode !== "shadow" || isInShadow(protector.protector.metadata));
+    return isKept || (await this.#options.modes.isCurrent(namespace, signal));
   }
 
   #known(key: ObjectKey, holder: NameHolder, source: Known["source"], lost: Vanished | undefined): Known {

@@ -61,7 +61,7 @@ export async function createGenerator(runtime: Runtime): Promise<Component[]> {
   const sources = new SourceCaches({ informers: feeds, clock, logger });
   const { cells: ofCellLeases } = runtime.config;
   const informer = createNamespaceInformer(runtime, ofCore, { decode: decodeNamespace, logger });
-  const modes = new NamespaceModes({ config, informer, events, logger });
+  const modes = new NamespaceModes({ core, config, informer, events, logger });
   const changes = createHeldChanges(
     { ...config, cells: ofCellLeases, core: ofCore },
     { ...common, sources, modes, isCell: (clusterUID) => cells.isCell(clusterUID), metrics },

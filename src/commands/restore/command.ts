@@ -62,6 +62,9 @@ function failed(problem: string): CommandEnd {
 
 const done: CommandEnd = { exitCode: 0 };
 
+/** Webhooks write a busy object ten times a second, and a round takes less than that for the last few. */
+const attemptsMax = 20;
+
 class Restore {
   readonly #context: CommandContext;
   readonly #site: RestoreSite;
@@ -109,22 +112,36 @@ class Restore {
     throw read.error;
   }
 
-  /** Saves what is there, and lets it go. Undefined = it does not go. */
+  /** Saves what is there, and lets it go as it was saved. Undefined = it does not go. */
   async #remove(definitionUID: string, before: SavedObjects | undefined): Promise<SavedObjects | Problem | undefined> {
+    let saved = before;
+    for (let attempt = 1; ; attempt += 1) {
+      const once = await this.#removeOnce(definitionUID, saved);
+      if (once instanceof Problem) return once;
+      saved = once.saved;
+      if (once.changed === 0) break;
+      if (attempt === attemptsMax) return new Problem(`others write ${once.changed} objects again and again`);
+    }
+    return this.#isDryRun || (await waitGone(this.#site)) ? saved : undefined;
+  }
+
+  /** `changed`: how many were written by others after they had been read, and so are still there. */
+  async #removeOnce(
+    definitionUID: string,
+    before: SavedObjects | undefined,
+  ): Promise<{ readonly saved: SavedObjects; readonly changed: number } | Problem> {
     const present = await listRaw(this.#site);
     // Of an earlier loss nothing is taken over: what was deleted since would come back.
     const former =
       before?.definitionUID === undefined || before.definitionUID === definitionUID ? (before?.items ?? []) : [];
-    const all = { items: merged(former, present), definitionUID, isRestored: false };
-    this.#say(`save ${all.items.length} PodProtectors with their status in ${this.#file}`);
+    const saved = { items: merged(former, present), definitionUID, isRestored: false };
+    this.#say(`save ${saved.items.length} PodProtectors with their status in ${this.#file}`);
     if (!this.#isDryRun) {
-      const problem = writeSaved(this.#file, all);
+      const problem = writeSaved(this.#file, saved);
       if (problem !== undefined) return problem;
     }
     this.#say(`take the finalizers off ${present.length}; they go, and the CRD with the last of them`);
-    if (this.#isDryRun) return all;
-    await stripFinalizers(this.#site, present);
-    return (await waitGone(this.#site)) ? all : undefined;
+    return { saved, changed: this.#isDryRun ? 0 : await stripFinalizers(this.#site, present) };
   }
 
   async #make(saved: SavedObjects, definition: ReadDefinition): Promise<CommandEnd> {

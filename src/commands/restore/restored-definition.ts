@@ -30,23 +30,29 @@ export function listRaw({ core, signal }: RestoreSite): Promise<readonly Json[]>
   return listed(core, { resource: podProtectors }, fieldsOf, { signal, pageSize: 250 });
 }
 
-/** Takes the finalizers off all `items`, which are terminating. Throws KubeError. */
-export async function stripFinalizers({ core, signal }: RestoreSite, items: readonly Json[]): Promise<void> {
+/**
+ * Takes the finalizers off those of `items`, which are terminating, that are as they were read: others may hold what is
+ * not saved yet. Resolves to how many are not. Throws KubeError.
+ */
+export async function stripFinalizers({ core, signal }: RestoreSite, items: readonly Json[]): Promise<number> {
+  let changed = 0;
   await inTurns(items, async (item) => {
-    const { namespace, name, finalizers } = fieldsOf(item["metadata"]);
+    const { namespace, name, uid, resourceVersion, finalizers } = fieldsOf(item["metadata"]);
     if (asList(finalizers).length === 0) return;
     try {
       await core.request({
         method: "PATCH",
         path: resourcePath(podProtectors, { namespace: String(namespace), name: String(name) }),
         contentType: "application/merge-patch+json",
-        body: { metadata: { finalizers: null } },
+        body: { metadata: { uid, resourceVersion, finalizers: null } },
         signal,
       });
     } catch (error) {
-      if (!isKubeError(error, "notFound")) throw error;
+      if (isKubeError(error, "conflict")) changed += 1;
+      else if (!isKubeError(error, "notFound")) throw error;
     }
   });
+  return changed;
 }
 
 /** Resolves when the CRD is gone; false = it is still there after a minute. Throws KubeError. */

@@ -5,6 +5,7 @@
 import { type Json } from "../../api/json.ts";
 import { type KubeClient, type KubeRequest, type Resource, resourcePath } from "../../kube/kube-client.ts";
 import { type Access, reading } from "../clusters/reading.ts";
+import { Problem } from "../../config/reading/problem.ts";
 import { type CommandContext, type CommandEnd, type CommandOption, type CommandOptions } from "../command.ts";
 import { jsonText, lines } from "../text/format.ts";
 
@@ -14,7 +15,12 @@ export interface Change {
   /** What is done, to which object: a sentence without its full stop. */
   readonly what: string;
   readonly request: Pick<KubeRequest, "method" | "path" | "body" | "contentType">;
+  /** Of a request that holds for one version: the same by what is there now, or why not. Throws KubeError. */
+  readonly again?: (signal: AbortSignal) => Promise<Change | Problem>;
 }
+
+/** Webhooks write a busy PodProtector ten times a second. */
+const attemptsMax = 20;
 
 interface Place {
   readonly resource: Resource;
@@ -58,13 +64,10 @@ export async function carryOut(
   const say = (text: string): void => {
     if (!isJson) write(lines(text, terminal.columns, "  "));
   };
-  for (const { client, access, what, request } of changes) {
-    say(`${client.cluster}: ${what}${isDryRun ? " (dry run)" : ""}`);
-    const query = isDryRun ? { dryRun: "All" } : {};
-    const sent = await reading({ ...access, cluster: client.cluster }, () =>
-      client.request({ ...request, query, signal }),
-    );
-    if (!sent.ok) return { exitCode: 1, problem: `nothing was changed by this: ${sent.problem}` };
+  for (const change of changes) {
+    say(`${change.client.cluster}: ${change.what}${isDryRun ? " (dry run)" : ""}`);
+    const problem = await send(change, isDryRun ? { dryRun: "All" } : {}, signal);
+    if (problem !== undefined) return { exitCode: 1, problem: `nothing was changed by this: ${problem}` };
   }
   if (isJson) {
     const done = changes.map(({ client, what }) => ({ core: client.cluster, what }));
@@ -72,4 +75,24 @@ export async function carryOut(
   }
   if (!isDryRun) for (const text of after) say(text);
   return { exitCode: 0 };
+}
+
+/** Undefined = it was carried out, else why not. */
+async function send(
+  first: Change,
+  query: NonNullable<KubeRequest["query"]>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  let change = first;
+  for (let attempt = 1; ; attempt += 1) {
+    const { client, access, request, again } = change;
+    const { cluster } = client;
+    const sent = await reading({ ...access, cluster }, () => client.request({ ...request, query, signal }));
+    if (sent.ok) return undefined;
+    if (sent.error.kind !== "conflict" || again === undefined || attempt === attemptsMax) return sent.problem;
+    const read = await reading({ ...access, cluster, verb: "get" }, () => again(signal));
+    if (!read.ok) return read.problem;
+    if (read.value instanceof Problem) return read.value.message;
+    change = read.value;
+  }
 }

@@ -9,6 +9,7 @@ import { Problem } from "../../config/reading/problem.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { byHandKeyOf, configMaps, generatorStateName } from "../../kube/generator-state.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
+import { presentOrThrow, readProtectorLive } from "../../kube/pod-protectors.ts";
 import { podProtectors } from "../../kube/resources.ts";
 import { onClusters, type OpenClusters } from "../clusters/open.ts";
 import { coreOptions, namespaceOption, outputOption } from "../clusters/options.ts";
@@ -101,6 +102,8 @@ async function released(context: CommandContext, options: CommandOptions, asked:
   return carryOut(context, options, [change], { after });
 }
 
+type Present = Pick<Standing, "namespace" | "name" | "protector">;
+
 interface Place {
   readonly look: CoreLook;
   readonly client: KubeClient;
@@ -138,7 +141,8 @@ function byName(asked: Asked): Change | Problem {
   return new Problem(`several have had that name; say a UID: ${gone.map(({ uid }) => uid).join(", ")}`);
 }
 
-function ofPresent(client: KubeClient, { namespace, name, protector }: Standing): Change | Problem {
+/** It holds for the version that was looked at: one whose source is back meanwhile stays in force. */
+function ofPresent(client: KubeClient, { namespace, name, protector }: Present): Change | Problem {
   if (!holds(protector, "Dangling") && !asksForRelease(protector)) {
     return new Problem(
       `PodProtector ${namespace}/${name} does not dangle, and no release of it is held: delete its source, ` +
@@ -146,10 +150,17 @@ function ofPresent(client: KubeClient, { namespace, name, protector }: Standing)
     );
   }
   const gets = `gets the annotation ${annotations.released}=true, and protects no more`;
-  const metadata = { uid: protector.metadata.uid, annotations: { [annotations.released]: "true" } };
-  return patchOf(client, { resource: podProtectors, namespace, name }, `PodProtector ${namespace}/${name} ${gets}`, {
-    metadata,
-  });
+  const { uid, resourceVersion } = protector.metadata;
+  const metadata = { uid, resourceVersion, annotations: { [annotations.released]: "true" } };
+  const at = { resource: podProtectors, namespace, name };
+  return {
+    ...patchOf(client, at, `PodProtector ${namespace}/${name} ${gets}`, { metadata }),
+    async again(signal) {
+      const live = presentOrThrow(await readProtectorLive(client, at, { signal }));
+      if (live?.uid !== uid) return new Problem(`PodProtector ${namespace}/${name} is gone by now`);
+      return ofPresent(client, { namespace, name, protector: live.protector });
+    },
+  };
 }
 
 /** Its source is deleted, and that is held (generator/mass-changes/announcements.ts). */

@@ -3,6 +3,7 @@
  * a label of the Namespace, else by --generator-default-mode (docs/generator.md#modes). What cannot be read changes
  * nothing: the last mode holds. Nobody is let go because an account lacks a right, or an object was not seen.
  */
+import { isDeepStrictEqual } from "node:util";
 import { healthCriteria, type HealthCriterion } from "../../accounting/count/health-criterion.ts";
 import { type FieldWriter, readLabelWriter } from "../../api/field-writers.ts";
 import { isInShadow, labels } from "../../api/v1alpha1/names.ts";
@@ -15,12 +16,15 @@ import {
 } from "../../config/generator-rules.ts";
 import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { type Informer, type InformerEvent, type Stored } from "../../kube/informer.ts";
+import { isKubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
+import { namespaces } from "../../kube/resources.ts";
 import { type Logger } from "../../util/logger.ts";
 import { fieldsOf, type Json } from "../../api/json.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { parseResourceVersion } from "../../api/resource-version.ts";
 
 export interface NamespaceModesOptions {
+  readonly core: KubeClient;
   readonly config: Pick<GeneratorRules, "defaultMode">;
   /** Not running yet; undefined = with --core-kube-target-namespace, since Namespaces are cluster-scoped. */
   readonly informer: Informer<LabelledNamespace> | undefined;
@@ -75,6 +79,26 @@ export class NamespaceModes {
     if (protector === undefined) return isSeen ? mode : undefined;
     // Without labels the flag decides, but it takes nothing away that a label may have asked for.
     return known === undefined && !this.#hasLabels && mode !== "off" ? mode : modeOn(protector);
+  }
+
+  /**
+   * Whether the label of the namespace is what the watch has shown, which may be late: asked before a mode takes
+   * anything away. True where Namespaces are not watched or may not be read. Rejects with a KubeError.
+   */
+  async isCurrent(name: string, signal: AbortSignal): Promise<boolean> {
+    const { core, informer } = this.#options;
+    if (informer === undefined) return true;
+    try {
+      const live = decodeNamespace(
+        await core.request({ method: "GET", path: resourcePath(namespaces, { name }), signal }),
+      );
+      const watched = informer.get(objectKey(undefined, name));
+      return live !== undefined && isDeepStrictEqual(live.mode, watched?.mode);
+    } catch (error) {
+      if (isKubeError(error, "notFound")) return false;
+      if (isKubeError(error, "forbidden", "unauthorized")) return true;
+      throw error;
+    }
   }
 
   /** By the label of the namespace. */

@@ -123,8 +123,8 @@ export async function createCore(crd = permissivePodProtectorCrd()) {
         decode: decodeNamespace,
         name: "namespaces",
       });
-      const ofModes = { config: { defaultMode }, informer: hasNamespaces ? informer : undefined, events, logger };
-      const modes = new NamespaceModes(ofModes);
+      const watched = hasNamespaces ? informer : undefined;
+      const modes = new NamespaceModes({ core: client, config: { defaultMode }, informer: watched, events, logger });
       const changes = createHeldChanges(
         { ...settings, massChanges, cells: cellSettings, core: { namespace: undefined } },
         { ...deps, modes, isCell: (clusterUID) => cells.isCell(clusterUID) },

@@ -3,6 +3,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { readSaved } from "../../../../src/commands/restore/saved-objects.ts";
 import { mergePatch } from "../../../double/cluster.ts";
+import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { builtInResources as types } from "../../../double/index.ts";
 import { ago, forbid, systemNamespace } from "../support/fleet.ts";
 import { type LostCore, onLostCore } from "./lost-core.ts";
@@ -96,6 +97,44 @@ test("a write whose answer was lost is not made twice", async () => {
     });
   }
 });
+
+test("an object that somebody writes after it was saved is saved again before it goes", () =>
+  onLostCore(async (core) => {
+    await core.lose();
+    const { client, engine } = core.fleet.core;
+    let admitted = 0;
+    client.onWrite = async (_index, { method, path }) => {
+      if (method !== "PATCH" || !path.endsWith("/podprotectors/b") || admitted === 2) return undefined;
+      admitted += 1;
+      const present = (await core.protectors()).get("b")!;
+      const buckets = [{ startTime: "2026-01-01T00:00:00.000000Z", podUID: `u-${admitted}` }];
+      const status = { ...present.status, cells: [{ cellID: "worker-1", admissionHistory: { buckets } }] };
+      const { protectors } = core.fleet.core;
+      await engine.update(protectors, "shop", "b", { ...present, status }, { subresource: "status" });
+      return undefined;
+    };
+    const { exitCode, problem } = await core.restore();
+    assert.equal(exitCode, 0, problem ?? "");
+    const { status } = (await core.protectors()).get("b") as { readonly status?: { cells?: unknown } };
+    assert.deepEqual(status?.cells, [
+      {
+        cellID: "worker-1",
+        admissionHistory: { buckets: [{ startTime: "2026-01-01T00:00:00.000000Z", podUID: "u-2" }] },
+      },
+    ]);
+  }));
+
+test("a core in which others never stop writing is left as it is", () =>
+  onLostCore(async (core) => {
+    await core.lose();
+    const { client } = core.fleet.core;
+    client.onWrite = (_index, { path }) =>
+      path.endsWith("/podprotectors/b") ? new KubeError("conflict", "scripted") : undefined;
+    const { exitCode, problem = "" } = await core.restore();
+    assert.equal(exitCode, 1);
+    assert.match(problem, /others write 1 objects again and again/);
+    assert.ok((await core.protectors()).has("b"));
+  }));
 
 test("what was released stays away, and a status that somebody was faster to write stays", () =>
   onLostCore(async (core) => {

@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { byHandKeyOf, generatorStateName } from "../../../../src/kube/generator-state.ts";
-import { builtInResources } from "../../../double/index.ts";
+import { KubeError } from "../../../../src/kube/kube-client.ts";
+import { builtInResources, type JsonObject } from "../../../double/index.ts";
 import { createFleet, createProtector, createRefusal, type Fleet, systemNamespace } from "../support/fleet.ts";
 import { goldenOf } from "../support/golden.ts";
 
 const shown = goldenOf(import.meta.filename);
+
+const dangling = { type: "Dangling", status: "True", reason: "Test", lastTransitionTime: "2026-01-01T00:00:00Z" };
 
 const uid = "11111111-2222-3333-4444-555555555555";
 const gone = { name: "gone", uid, count: 3, reason: "PodProtectorLost", message: "It is gone from the core without" };
@@ -35,6 +38,39 @@ test("release marks a dangling PodProtector, and nothing else", async (t) => {
   assert.equal(metadata.annotations?.[annotations.released], "true");
   await shown(t, fleet, "release", "well", "-n", "shop");
   assert.equal(core.client.writes.length, 1);
+});
+
+test("release holds for what was looked at: a busy one is read again, and one whose source is back stays", async () => {
+  for (const isBack of [false, true]) {
+    const fleet = await createFleet();
+    const { client, engine, protectors } = fleet.core;
+    await createProtector(fleet.core, "web", { conditions: [{ type: "Dangling" }] });
+    client.onWrite = async (index) => {
+      if (index > 2) return undefined;
+      const present = engine.get(protectors, "shop", "web");
+      const conditions = isBack ? [] : [{ ...dangling, message: `write ${index}` }];
+      const status = { ...(present["status"] as JsonObject), conditions };
+      await engine.update(protectors, "shop", "web", { ...present, status }, { subresource: "status" });
+      return undefined;
+    };
+    const { exitCode, problem = "" } = await fleet.run("release", "shop/web");
+    const { metadata } = engine.get(protectors, "shop", "web");
+    assert.equal(metadata.annotations?.[annotations.released], isBack ? undefined : "true");
+    assert.deepEqual([exitCode, /does not dangle/.test(problem)], isBack ? [1, true] : [0, false]);
+  }
+});
+
+test("release of one that is gone by then says so", async () => {
+  const fleet = await createFleet();
+  const { client, engine, protectors } = fleet.core;
+  await createProtector(fleet.core, "web", { conditions: [{ type: "Dangling" }] });
+  client.onWrite = () => {
+    engine.erase(protectors, "shop", "web");
+    return new KubeError("conflict", "scripted");
+  };
+  const { exitCode, problem = "" } = await fleet.run("release", "shop/web");
+  assert.equal(exitCode, 1);
+  assert.match(problem, /is gone by now/);
 });
 
 test("release lets a held deletion pass, and no change of a floor", async (t) => {

@@ -262,3 +262,55 @@ test("many that are switched off at once by their labels are held like deletions
   await core.clock.advance(60_000);
   assert.equal(left(), 0);
 });
+
+for (const value of ["off", "shadow"]) {
+  test(`a label ${value} that the watch shows late, after it was taken off, takes nothing away`, async () => {
+    const { core, generator, modeOfWeb } = await start();
+    await core.createDeployment("web");
+    await core.clock.advance(1_000);
+    const { uid } = core.protector("deployment-web")?.metadata ?? {};
+    generator.client.lagMs = (path) => (ofNamespaces.test(path) ? 20_000 : 0);
+    await core.labelNamespace(mode(value));
+    await core.clock.advance(10_000);
+    await core.labelNamespace(mode(null));
+    for (let second = 0; second < 40; second += 1) {
+      await core.clock.advance(1_000);
+      assert.equal(core.protector("deployment-web")?.metadata.uid, uid, `after ${second} s`);
+      assert.equal(modeOfWeb(), undefined, `after ${second} s`);
+    }
+  });
+}
+
+test("where a Namespace may not be read, the label that was watched holds", async () => {
+  const { core, generator, modeOfWeb, label } = await start();
+  await core.createDeployment("web");
+  await core.clock.advance(1_000);
+  generator.client.onRequest = async ({ method, path }) => {
+    if (method === "GET" && path.endsWith("/namespaces/default")) throw new KubeError("forbidden", "scripted");
+    return undefined;
+  };
+  await label("shadow");
+  await core.clock.advance(5_000);
+  assert.equal(modeOfWeb(), "shadow");
+});
+
+test("while a Namespace cannot be read, its mode takes nothing away", async () => {
+  const { core, generator, modeOfWeb, label } = await start();
+  await core.createDeployment("web");
+  await core.clock.advance(1_000);
+  let fails: "serverError" | "notFound" | undefined = "serverError";
+  generator.client.onRequest = async ({ method, path }) => {
+    if (fails !== undefined && method === "GET" && path.endsWith("/namespaces/default"))
+      throw new KubeError(fails, "scripted");
+    return undefined;
+  };
+  await label("shadow");
+  await core.clock.advance(10_000);
+  assert.equal(modeOfWeb(), undefined);
+  fails = "notFound";
+  await core.clock.advance(10_000);
+  assert.equal(modeOfWeb(), undefined);
+  fails = undefined;
+  await core.clock.advance(60_000);
+  assert.equal(modeOfWeb(), "shadow");
+});
