@@ -97,7 +97,7 @@ export class AccountingChecker {
   readonly #standing: Standing;
   readonly #settlement: SettlementChecker;
   readonly #counts: CountsChecker;
-  readonly #leaving: LeavingChecker;
+  readonly leaving: LeavingChecker;
   /** By digest: since when the pod has been in a packed bucket all the time. */
   readonly #packedSinceMs = new Map<string, number>();
   /** By digest: the newest commit that recorded or refreshed the admission, also after it has settled. */
@@ -122,7 +122,7 @@ export class AccountingChecker {
     this.#standing = new Standing(name, options.ledger, options.criterion);
     this.room = new Room(this.#standing, { ...options, isLetGo: () => this.#isLetGo });
     this.#settlement = new SettlementChecker(name, this.#standing, options);
-    this.#leaving = new LeavingChecker(options.kernel, name, options.settleWindowMs);
+    this.leaving = new LeavingChecker(options.kernel, name, options.settleWindowMs);
     this.#counts = new CountsChecker(name, this.#standing, options.ledger);
   }
 
@@ -175,7 +175,7 @@ export class AccountingChecker {
     this.#standing.object = object;
     this.#options.lent?.committed(object);
     const former = last?.metadata.uid === present?.metadata.uid ? last : undefined;
-    if (present !== undefined) this.#leaving.committed(present.status?.cells ?? [], former === undefined);
+    if (present !== undefined) this.leaving.committed(present.status?.cells ?? [], former === undefined);
     if (former === undefined) {
       this.#recorded.clear();
       this.#packedSinceMs.clear();
@@ -205,7 +205,7 @@ export class AccountingChecker {
     this.#recorded.clear();
     this.#packedSinceMs.clear();
     this.#coreRestoredAtMs = this.#options.kernel.nowMs;
-    this.#leaving.committed(object?.status?.cells ?? [], true);
+    this.leaving.committed(object?.status?.cells ?? [], true);
     for (const { cellID, aggregation } of object?.status?.cells ?? [])
       if (aggregation !== undefined) this.#counts.noteSource(aggregation, cellID, true);
   }

@@ -14,11 +14,17 @@ export class LeavingChecker {
   readonly #windowMs: number;
   /** By cell: its entry, and since when it is that. */
   #entries = new Map<string, { readonly text: string; readonly sinceMs: number }>();
+  readonly #hurried = new Set<string>();
 
   constructor(kernel: Kernel, name: string, windowMs: number) {
     this.#kernel = kernel;
     this.#name = name;
     this.#windowMs = windowMs;
+  }
+
+  /** A person has asked for the cell to leave although its entry changes. */
+  hurried(cell: string): void {
+    this.#hurried.add(cell);
   }
 
   /** `isOther`: it is another object than before, or one from a backup. */
@@ -33,7 +39,7 @@ export class LeavingChecker {
       }),
     );
     for (const [cell, { sinceMs }] of before) {
-      if (this.#entries.has(cell) || nowMs - sinceMs >= slack * this.#windowMs) continue;
+      if (this.#entries.has(cell) || this.#hurried.has(cell) || nowMs - sinceMs >= slack * this.#windowMs) continue;
       const seconds = Math.round((nowMs - sinceMs) / 1000);
       this.#kernel.fail(`${this.#name}: the cell ${cell} leaves it, which has stood unchanged for ${seconds} s`);
     }

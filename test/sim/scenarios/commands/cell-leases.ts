@@ -46,12 +46,16 @@ export const changeLease: Run = async (stage, args) => {
     await stage.during(engine.create(builtInResources.leases, leaseNamespace, { metadata, spec: beat }));
     return;
   }
-  const body = args.flag("seize")
-    ? {
-        metadata: { annotations: { [cellLeaseAnnotations.clusterUID]: "another-cluster" } },
-        spec: { holderIdentity: "another-aggregator", renewTime: formatMicroTime(engine.clock.epochMicros()) },
-      }
-    : { metadata: { annotations: annotationOf(args, engine.clock.epochMicros()) } };
+  const annotations = args.flag("seize") ? undefined : annotationOf(args, engine.clock.epochMicros());
+  if (annotations?.[cellLeaseAnnotations.forget] === "now")
+    for (const { leaving } of stage.world.checkers.values()) leaving.hurried(cell);
+  const body =
+    annotations === undefined
+      ? {
+          metadata: { annotations: { [cellLeaseAnnotations.clusterUID]: "another-cluster" } },
+          spec: { holderIdentity: "another-aggregator", renewTime: formatMicroTime(engine.clock.epochMicros()) },
+        }
+      : { metadata: { annotations } };
   const patch = { contentType: "application/merge-patch+json", body };
   await stage.during(engine.patch(builtInResources.leases, leaseNamespace, name, patch));
 };

@@ -3,13 +3,6 @@ import { type Mutation } from "../../mutations/mutation.ts";
 
 export const rulesOfSilence: readonly Mutation[] = [
   {
-    name: "suspensions-leave-the-barriers",
-    why: "a suspension ends what was proven by the clock that stood still",
-    file: "aggregator/watching/barrier.ts",
-    find: `this.#distrustedUntilMs = nowMs;`,
-    replace: ``,
-  },
-  {
     name: "marks-tell-the-aggregator-nothing",
     why: "a mark of silence beside a beat that was just accepted says that the aggregator's clock stood still",
     file: "aggregator/heartbeats/heartbeat.ts",
