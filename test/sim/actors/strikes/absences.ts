@@ -115,6 +115,7 @@ export class Absences {
     for (const [from, to] of cuts) network.cut(from, to);
     const isCompacted = this.#draws.chance(0.7);
     kernel.schedule(durationMs, () => {
+      if (this.#isOver) return;
       for (const [from, to] of cuts) network.heal(from, to);
       if (!isCompacted) return;
       for (const { server } of cores) server.conditions.compacted(who.map(({ name }) => name));
