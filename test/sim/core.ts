@@ -19,7 +19,6 @@ import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { Shadows } from "./checkers/reviews/shadows.ts";
 import { ReleaseListChecker } from "./checkers/releases.ts";
 import { Told } from "./checkers/reviews/told.ts";
-import { watchSilence } from "./checkers/silence.ts";
 import { type SimApiServer } from "./clusters/api-server.ts";
 import { type Unwritten } from "./clusters/conditions.ts";
 import { firstCore } from "./clusters/core-names.ts";
@@ -168,21 +167,12 @@ export class Core {
 
   /** It takes no such writes from now on, until what is returned is called. Nobody falls silent by that. */
   fill(what: Unwritten, stalls: boolean): () => void {
-    const { webhooks, generators, plan, kernel } = this.#world;
     const relent = this.server.conditions.refuseWrites(what, stalls);
-    const [hidesBeats, isAway] = [
-      what === "everything" || what === "leases",
-      what === "everything" || what === "podprotectors",
-    ];
-    const observers = [...webhooks, ...generators];
-    const look =
-      hidesBeats && process.env["SIL"] === "1" ? watchSilence(kernel, this.name, observers, plan) : undefined;
     this.isFull = true;
-    this.#takesNoStatus = isAway;
+    this.#takesNoStatus = what === "everything" || what === "podprotectors";
     this.#fills += 1;
     return () => {
       relent();
-      look?.();
       this.isFull = false;
       this.#takesNoStatus = false;
     };

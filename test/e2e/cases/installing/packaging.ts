@@ -39,7 +39,7 @@ const accountFolder = "var/run/secrets/kubernetes.io/serviceaccount";
 
 export const packagingCases = e2eCases({
   "packaging: the image's root file system and the systemd unit run every role from the executable": [
-    150 * second,
+    240 * second,
     run,
   ],
 });
