@@ -205,6 +205,6 @@ export const mutationsOfCounts: readonly Mutation[] = [
     file: "accounting/count/first-counts.ts",
     find: `later(unknownUntilMs, settleWindowMs));`,
     replace: `later(unknownUntilMs, settleWindowMs / 2));`,
-    scenario: "46-made-again-unseen",
+    scenario: "46i-carried-out-after-a-minute",
   },
 ];

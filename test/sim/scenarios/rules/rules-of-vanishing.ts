@@ -6,7 +6,7 @@ export const rulesOfVanishing: readonly Mutation[] = [
     name: "original-generators-release-nothing",
     why: "what the Go original's generator made, and the core has lost, is taken for deleted after an hour",
     file: "webhook/protector/departure.ts",
-    find: `return goneForMs >= unknownGraceMs ? `,
+    find: `return goneForMs >= graceMs ? `,
     replace: `return goneForMs < 0 ? `,
   },
   {
