@@ -13,7 +13,7 @@ const prefix = "podseidon.kubewharf.io";
 
 /** Labels of the Leases. Every one of them has `heartbeat`, so that one LIST returns them all. */
 export const cellLeaseLabels = {
-  /** "cell", or "observer" for the Lease of the generator. */
+  /** "cell", "observer" for the Lease of the generator, or "witness". */
   heartbeat: `${prefix}/heartbeat`,
   /** The cell's name. */
   cell: `${prefix}/cell`,
@@ -44,6 +44,9 @@ export const cellLeaseAnnotations = {
 /** Lease of the generator that marks silent cells; in the same namespace as those of the cells. */
 export const observerLeaseName = "podseidon-cell-observer";
 
+/** Lease that observers write to make sure that the core takes writes; in the same namespace. */
+export const witnessLeaseName = "podseidon-cell-witness";
+
 /** `cell-` and 16 hexadecimal digits of the SHA-256 of the cell: names of Leases are lower case, those of cells not. */
 export function cellLeaseName(cellID: string): string {
   return `cell-${hash("sha256", cellID, "hex").slice(0, 16)}`;
@@ -54,7 +57,7 @@ export interface CellLease {
   readonly uid: string;
   /** For preconditions of writes. */
   readonly resourceVersion: string;
-  /** Undefined on the Lease of the generator. */
+  /** Undefined on the Leases of the generator and of the observers. */
   readonly cellID: string | undefined;
   /**
    * Changes with each beat, and with nothing else: holderIdentity, renewTime and leaseTransitions. Compared for
@@ -80,6 +83,12 @@ export interface CellLease {
   /** What a person wrote that cannot be read, and so counts as absent. */
   readonly ignored: readonly IgnoredAnnotation[];
 }
+
+/** By the label `heartbeat`: of Leases that are no cell's. */
+const ownNames: ReadonlyMap<string | undefined, string> = new Map([
+  ["observer", observerLeaseName],
+  ["witness", witnessLeaseName],
+]);
 
 /** The annotations that people write. */
 const writtenByPeople: readonly (Omit<IgnoredAnnotation, "value"> & {
@@ -111,7 +120,7 @@ export function readCellLease(value: unknown): CellLease | undefined {
   const labels = fieldsOf(meta.labels);
   const kind = textOf(labels, cellLeaseLabels.heartbeat);
   const cellID = textOf(labels, cellLeaseLabels.cell);
-  if (kind === "observer" ? name !== observerLeaseName : kind !== "cell") return undefined;
+  if (kind !== "cell" && name !== ownNames.get(kind)) return undefined;
   if (kind === "cell" && (cellID === undefined || !isCellID(cellID) || cellLeaseName(cellID) !== name))
     return undefined;
   const annotations = fieldsOf(meta.annotations);

@@ -36,7 +36,7 @@ export interface WebhookCore {
   readonly name: string;
   readonly client: KubeClient;
   /** Tells which cells are late or silent. */
-  readonly cells: Pick<CellLeases, "stateOf" | "lateForMs" | "isForgotten" | "countedByOther">;
+  readonly cells: Pick<CellLeases, "stateOf" | "lateForMs" | "unwrittenForMs" | "isForgotten" | "countedByOther">;
   readonly informer: Informer<WatchedProtector>;
 }
 

@@ -28,6 +28,7 @@ import { evictionCases } from "./cases/deleting/evictions.ts";
 import { fencingCases } from "./cases/deleting/fencing.ts";
 import { firstDayCases } from "./cases/generating/first-day.ts";
 import { floorCases, lastKnownCases } from "./cases/deleting/floor.ts";
+import { fullCoreCases } from "./cases/cells/full-core.ts";
 import { gateCases } from "./cases/deleting/gate.ts";
 import { harnessCases } from "./cases/api-servers/harness.ts";
 import { installCases } from "./cases/installing/install.ts";
@@ -94,6 +95,7 @@ const cases: readonly E2eCase[] = [
   ...oneProcessCases,
   ...silentCellCases,
   ...retiredCellCases,
+  ...fullCoreCases,
   ...outOfReachCases,
   ...cellClusterCases,
   ...namespaceCellCases,
@@ -127,6 +129,8 @@ const clusters: readonly ClusterOptions[] = [
   { name: "worker-1", controllerManager: true, nodes: 2, users: [{ name: "unfenced" }, rotated] },
   { name: "worker-2", controllerManager: true, users: [rotated] },
   { name: "rebuilt" },
+  // Twice what an API server and the rights of the roles need.
+  { name: "full", etcdQuotaBytes: 24 * 1024 * 1024 },
   // Nothing else is in it.
   { name: "uninstalled", controllerManager: true },
   // Nothing answers to the workloads that are created there.

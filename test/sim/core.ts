@@ -19,6 +19,7 @@ import { SourceChecker } from "./checkers/sources/source-checker.ts";
 import { Shadows } from "./checkers/reviews/shadows.ts";
 import { ReleaseListChecker } from "./checkers/releases.ts";
 import { Told } from "./checkers/reviews/told.ts";
+import { watchSilence } from "./checkers/silence.ts";
 import { type SimApiServer } from "./clusters/api-server.ts";
 import { type Unwritten } from "./clusters/conditions.ts";
 import { firstCore } from "./clusters/core-names.ts";
@@ -167,12 +168,16 @@ export class Core {
 
   /** It takes no such writes from now on, until what is returned is called. Nobody falls silent by that. */
   fill(what: Unwritten, stalls: boolean): () => void {
+    const { webhooks, generators, plan, kernel } = this.#world;
     const relent = this.server.conditions.refuseWrites(what, stalls);
+    const hidesBeats = what === "everything" || what === "leases";
+    const look = hidesBeats ? watchSilence(kernel, this.name, [...webhooks, ...generators], plan) : undefined;
     this.isFull = true;
     this.#takesNoStatus = what === "everything" || what === "podprotectors";
     this.#fills += 1;
     return () => {
       relent();
+      look?.();
       this.isFull = false;
       this.#takesNoStatus = false;
     };

@@ -4,13 +4,15 @@
  *
  * Times are chosen so that nobody is declared silent too early. The Leases of a LIST are those of some moment between
  * its sending and its answer. So a beat counts as seen when the LIST that shows it first is answered, and silence is
- * proven up to the moment when the last LIST was *sent*. A hole is measured the other way round, from the sending of
- * one LIST to the answer of the next. That makes a cell silent later by the time of one request.
+ * proven up to the moment when the last LIST was *sent*, as far as anybody's write was seen (contact.ts). A hole is
+ * measured the other way round, from the sending of one LIST to the answer of the next. That makes a cell silent later
+ * by the time of one request.
  */
-import { type CellLease } from "../../api/cell-lease.ts";
+import { type CellLease, observerLeaseName } from "../../api/cell-lease.ts";
 import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
-import { type EpochMicros, earlierOf, later, type MonotonicMs } from "../../util/clock.ts";
+import { type EpochMicros, earlierOf, later, laterOf, type MonotonicMs } from "../../util/clock.ts";
 import { digestOfUID, unpackDigests } from "../history/uid-digest.ts";
+import { type AnsweredList, type Contact } from "./contact.ts";
 import { type SilenceTimes } from "./silence-times.ts";
 
 /** Why the counts of a cell are in force although nothing is heard from it. */
@@ -34,15 +36,9 @@ export type CellState =
   /** `since`: the last beat, or as long as that is known. May be before the observer started. */
   | { readonly kind: "silent"; readonly since: MonotonicMs };
 
-/** The answer to one LIST of all Leases with the label of heartbeats. */
-export interface LeaseList {
-  /** Before its first request. */
-  readonly sentAt: MonotonicMs;
-  /** After its last answer. */
-  readonly answeredAt: MonotonicMs;
+export interface LeaseList extends AnsweredList {
   /** The wall clock of the observer: only keep-until, which a person sets, and ages in texts are compared with it. */
   readonly now: EpochMicros;
-  readonly leases: readonly CellLease[];
 }
 
 /** A cell that has, or had, a Lease. */
@@ -113,15 +109,14 @@ interface Marker {
 export class CellSilence {
   readonly #times: SilenceTimes;
   readonly #policy: "zero" | "keep";
+  readonly #contact: Contact;
   readonly #startedAt: MonotonicMs;
   readonly #cells = new Map<string, Cell>();
   #marker: Marker | undefined;
   #firstSentAt: MonotonicMs | undefined;
   /** The sending of the last LIST; undefined before the first one. */
   #sentAt: MonotonicMs | undefined;
-  /** The answer to the first LIST since the start, or since the last hole. Silence counts from here at the earliest. */
-  #unbrokenFrom: MonotonicMs;
-  /** The same, and since the LIST before which this process slept: its monotonic clock stood still then. */
+  /** The answer to the first LIST since this process slept: its monotonic clock stood still then. */
   #awakeFrom: MonotonicMs;
   /** Of the last LIST. */
   #now: EpochMicros | undefined;
@@ -129,28 +124,26 @@ export class CellSilence {
   #isDenied = false;
   #wasDecided = false;
 
-  constructor(times: SilenceTimes, policy: "zero" | "keep", startedAt: MonotonicMs) {
+  /** `contact` is told of each LIST before. */
+  constructor(times: SilenceTimes, policy: "zero" | "keep", contact: Contact, startedAt: MonotonicMs) {
     this.#times = times;
     this.#policy = policy;
+    this.#contact = contact;
     this.#startedAt = startedAt;
-    this.#unbrokenFrom = startedAt;
     this.#awakeFrom = startedAt;
   }
 
   /** Takes the answer to a LIST. Returns the cells whose state has changed. */
   listed(list: LeaseList): readonly CellChange[] {
     const previousSentAt = this.#sentAt;
-    if (previousSentAt === undefined || list.answeredAt - previousSentAt > this.#times.contactMs) {
-      this.#unbrokenFrom = list.answeredAt;
-      this.#awakeFrom = list.answeredAt;
-    }
-    if ((list.now - (this.#now ?? list.now)) / 1000 > this.#times.contactMs) this.#awakeFrom = list.answeredAt;
+    const hasSlept = (list.now - (this.#now ?? list.now)) / 1000 > this.#times.contactMs;
+    if (hasSlept) this.#awakeFrom = list.answeredAt;
     this.#now = list.now;
     this.#firstSentAt ??= list.sentAt;
     this.#sentAt = list.sentAt;
     this.#deniedSince = undefined;
     this.#isDenied = false;
-    this.#seeMarker(list.leases.find(({ cellID }) => cellID === undefined));
+    this.#seeMarker(list.leases.find(({ name }) => name === observerLeaseName));
     const before = new Map([...this.#cells].map(([cellID, { state }]) => [cellID, state]));
     const present = new Set<string>();
     for (const lease of list.leases) {
@@ -201,13 +194,15 @@ export class CellSilence {
 
   /**
    * For how long no beat of a cell has been seen that is not silent yet, in milliseconds; undefined = its last beat is
-   * no older than beats are, or it is not known whether it is.
+   * no older than beats are, or it is not known whether it is: somebody else must have been heard meanwhile.
    */
   lateForMs(cellID: string, at: MonotonicMs): number | undefined {
     const cell = this.#cells.get(cellID);
     const { contactMs } = this.#times;
-    if (this.#isDenied || cell?.state.kind !== "beating" || at - (this.#sentAt ?? at) > contactMs) return undefined;
-    return at - cell.beatAt > contactMs ? at - cell.beatAt : undefined;
+    const { until } = this.#contact;
+    if (this.#isDenied || cell?.state.kind !== "beating" || at - until > contactMs) return undefined;
+    const lateMs = at - cell.beatAt;
+    return lateMs > contactMs && until - cell.beatAt >= contactMs ? lateMs : undefined;
   }
 
   /** Whether a person has asked to retire the cell, by its last Lease. */
@@ -286,11 +281,11 @@ export class CellSilence {
   }
 
   /** Until it has been gone for long, everything stays as it was: its counts, or its silence. */
-  #missLease(cell: Cell, { sentAt, answeredAt }: LeaseList): void {
+  #missLease(cell: Cell, { answeredAt }: LeaseList): void {
     cell.lease = undefined;
     cell.isUndecided = false;
     cell.vanishedAt ??= answeredAt;
-    if (sentAt - this.#unbroken(cell.vanishedAt) < this.#times.silentAfterMs) return;
+    if (this.#contact.provenMs(cell.vanishedAt) < this.#times.silentAfterMs) return;
     if (cell.isForgotten) {
       this.#cells.delete(cell.cellID);
       return;
@@ -314,15 +309,15 @@ export class CellSilence {
   }
 
   /** Undefined = the cell is not known to be silent. */
-  #newlySilentSince(cell: Cell, { sentAt, answeredAt, now }: LeaseList): MonotonicMs | undefined {
+  #newlySilentSince(cell: Cell, { answeredAt, now }: LeaseList): MonotonicMs | undefined {
     const { silentAfterMs, startMs, startAloneMs } = this.#times;
     const mark = cell.lease?.silentSince;
     // A beat clears the mark. So one that stands beside a beat which was just seen come in is not the generator's.
-    if (mark !== undefined && cell.beatAt <= this.#awakeFrom) {
+    if (mark !== undefined && cell.beatAt <= laterOf(this.#awakeFrom, this.#contact.from)) {
       const ageMs = Math.max(0, (now - epochMicrosOf(mark)) / 1000);
       return earlierOf(cell.beatAt, later(answeredAt, -ageMs));
     }
-    const unheardMs = sentAt - this.#unbroken(cell.beatAt);
+    const unheardMs = this.#contact.provenMs(cell.beatAt);
     if (unheardMs >= silentAfterMs) return cell.beatAt;
     if (!cell.isUndecided) return undefined;
     if (this.#marker?.hasBeaten === true) {
@@ -338,11 +333,6 @@ export class CellSilence {
     if (this.#policy === "keep") return "policy";
     if (lease?.keepUntil !== undefined && lease.keepUntil > formatMicroTime(now)) return "keep-until";
     return otherCounterAt === undefined ? undefined : "other-counter";
-  }
-
-  /** From when on something that has lasted since `moment` counts. */
-  #unbroken(moment: MonotonicMs): MonotonicMs {
-    return moment > this.#unbrokenFrom ? moment : this.#unbrokenFrom;
   }
 }
 

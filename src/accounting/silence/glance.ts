@@ -31,23 +31,39 @@ const silentAfterSecondsDefault = 180;
 const looksToNotice = 3;
 
 /**
- * A cell is silent when the generator has marked it, or when its Lease has not been renewed for its duration and one
- * look more: observers count from the look that showed the last beat to one that shows none (cell-silence.ts).
+ * For how long nobody has written a heartbeat into the core, in milliseconds, where that is longer than beats of
+ * anybody are apart: it takes no writes, or nothing of Podseidon runs. Undefined = somebody was heard. `leases`: all
+ * with the label of heartbeats, those of the generator and of observers as well.
  */
-export function glanceAt(lease: CellLease, now: EpochMicros): CellGlance {
+export function unwrittenForMs(leases: readonly CellLease[], now: EpochMicros): number | undefined {
+  const agoMs = leases.flatMap(({ renewedAt }) =>
+    renewedAt === undefined ? [] : [(now - epochMicrosOf(renewedAt)) / 1000],
+  );
+  const seconds = Math.max(...leases.map(({ durationSeconds = silentAfterSecondsDefault }) => durationSeconds));
+  const leastMs = Math.max(0, Math.min(...agoMs));
+  return agoMs.length > 0 && leastMs > silenceTimes(seconds * 1000).contactMs ? leastMs : undefined;
+}
+
+/**
+ * A cell is silent when the generator has marked it, or when its Lease has not been renewed for its duration and one
+ * look more: observers count from the look that showed the last beat to one that shows none (cell-silence.ts). For the
+ * last `unwrittenMs` milliseconds nobody could be heard, which tells nothing of the cell.
+ */
+export function glanceAt(lease: CellLease, now: EpochMicros, unwrittenMs = 0): CellGlance {
   const { renewedAt, silentSince, keepUntil, behind, durationSeconds = silentAfterSecondsDefault } = lease;
   const agoMs = (time: EpochMicros): number => Math.max(0, (now - time) / 1000);
   const heardAgoMs = renewedAt === undefined ? undefined : agoMs(epochMicrosOf(renewedAt));
   const silentAfterMs = durationSeconds * 1000;
   const { observeMs, contactMs } = silenceTimes(silentAfterMs);
-  const beyondMs = (heardAgoMs ?? 0) - silentAfterMs;
+  const unheardMs = (heardAgoMs ?? 0) - unwrittenMs;
+  const beyondMs = unheardMs - silentAfterMs;
   const isSilent = beyondMs >= observeMs;
   const digests = new Set(behind === undefined ? [] : unpackDigests(behind)?.list());
   const silentForMs = isSilent ? heardAgoMs : silentSince === undefined ? undefined : agoMs(epochMicrosOf(silentSince));
   return {
     heardAgoMs,
     silentForMs,
-    lateForMs: silentForMs === undefined && (heardAgoMs ?? 0) > contactMs ? heardAgoMs : undefined,
+    lateForMs: silentForMs === undefined && unheardMs > contactMs ? heardAgoMs : undefined,
     isTurning: beyondMs >= 0 && beyondMs < looksToNotice * observeMs,
     isKept: keepUntil !== undefined && keepUntil > formatMicroTime(now),
     isBehind: (uid) => digests.size > 0 && digests.has(digestOfUID(uid)),

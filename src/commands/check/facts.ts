@@ -31,6 +31,8 @@ export interface HeartbeatFacts {
   readonly cells: readonly CellFacts[];
   /** Of the generator that marks silent cells. */
   readonly observer: (LeaseFacts & { readonly productVersion: string | undefined }) | undefined;
+  /** When any of these Leases was written last, by anyone; undefined = none ever was. */
+  readonly writtenAt?: EpochMicros | undefined;
 }
 
 /** A Deployment of Podseidon. */

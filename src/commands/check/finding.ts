@@ -26,6 +26,7 @@ export type CheckID =
   | "client-certificate"
   | "cluster"
   | "clock"
+  | "core-writes"
   | "counts-pending"
   | "crd"
   | "crd-prunes"

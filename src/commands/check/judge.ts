@@ -2,7 +2,7 @@
 import { type EpochMicros } from "../../util/clock.ts";
 import { type CoreFacts, type Facts, type WorkerFacts } from "./facts.ts";
 import { fail, type Finding, type Group, unchecked } from "./finding.ts";
-import { cellFindings } from "./findings/cells.ts";
+import { cellFindings, nobodyHeard } from "./findings/cells.ts";
 import { certificateFindings, publishedFindings, tokenFindings } from "./findings/certificates.ts";
 import { clockFindings } from "./findings/clocks.ts";
 import { configurationFindings } from "./findings/configuration.ts";
@@ -54,7 +54,9 @@ function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
   const observer = core.heartbeats.ok ? core.heartbeats.value.observer : undefined;
   return [
     ...definitionFindings(core, releaseIn(observer?.productVersion), releaseIn(productVersion) ?? ""),
-    ...generatorFindings(core, now, systemNamespace),
+    ...(isAnybodyHeard(core, now)
+      ? generatorFindings(core, now, systemNamespace)
+      : [unchecked("generator", "the generator", "nobody can be heard in this core")]),
     ...webhookReplicaFindings(core.deployments),
     ...certificateEventFindings(core.certificateEvents, now),
     ...rightFindings(core.rights),
@@ -93,6 +95,10 @@ function unseenWorkers({ heartbeats }: CoreFacts, checked: ReadonlySet<string>):
   return cells.map(({ cellID }) =>
     unchecked("worker", `the worker cluster of cell "${cellID}"`, `give it by --worker ${cellID}=CONTEXT`),
   );
+}
+
+function isAnybodyHeard({ heartbeats }: CoreFacts, now: EpochMicros): boolean {
+  return !heartbeats.ok || nobodyHeard(heartbeats.value, now) === undefined;
 }
 
 /** By the clock of the API server, which ages of what it holds are measured by. */

@@ -14,7 +14,7 @@ import { silentMetrics } from "../../util/metrics.ts";
 import { printable } from "../../util/printable.ts";
 import { type Rng } from "../../util/rng.ts";
 import { type Access, missingRight, reading } from "../clusters/reading.ts";
-import { type FleetCells, listCells } from "../fleet/cells.ts";
+import { type FleetCells, listCells, unwrittenText } from "../fleet/cells.ts";
 import { readHeldChanges } from "../fleet/held-changes.ts";
 import { events } from "../fleet/refusals.ts";
 import { cellCard } from "./model/fleet.ts";
@@ -156,7 +156,9 @@ export class CoreWatches {
     const read = await reading(access, () => listCells(this.#client, namespace, () => clock.epochMicros(), signal));
     if (signal.aborted) return;
     if (!read.ok) return this.#state.setProblem(this.#core, "cells", `Cells are not shown, or old. ${read.problem}`);
-    this.#state.setProblem(this.#core, "cells", this.#strangeAbsence(read.value));
+    const nobody = unwrittenText(read.value);
+    const problem = nobody === undefined ? this.#strangeAbsence(read.value) : `${this.#core}: ${nobody}.`;
+    this.#state.setProblem(this.#core, "cells", problem);
     this.#cells = read.value;
     const cells = [...read.value.cells.values()];
     this.#state.setCards(

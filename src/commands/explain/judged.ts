@@ -12,7 +12,7 @@ import { flags } from "../../config/flag-table.ts";
 import { type Clock } from "../../util/clock.ts";
 import { floorOwnerOf } from "../../webhook/decide/refusals/floor-owner.ts";
 import { explanation, refusalOf } from "../../webhook/decide/refusals/refusal.ts";
-import { lateCells, unheardOf } from "../../webhook/decide/refusals/silence-text.ts";
+import { coreTroubleText, lateCells, unheardOf } from "../../webhook/decide/refusals/silence-text.ts";
 import {
   isCounted,
   isProtected,
@@ -94,7 +94,8 @@ export function judged(
   const owner = floorOwnerOf(view.protector);
   if (refusing === undefined) return { verdict, refusal: undefined, unheard: [], why: undefined };
   const lateForMs = (late: string): number | undefined => cells?.cells.get(late)?.glance.lateForMs;
-  const { message } = refusalOf([{ id, verdict: refusing, owner, lateForMs }], cellID);
+  const coreTrouble = coreTroubleText(undefined, cells?.unwrittenForMs);
+  const { message } = refusalOf([{ id, verdict: refusing, owner, lateForMs, coreTrouble }], cellID);
   const unheard = unheardOf(refusing, lateCells(refusing.figures, lateForMs));
   return { verdict, refusal: message, unheard, why: explanation(refusing, cellID) };
 }

@@ -4,12 +4,13 @@
  * What is wrong with the webhook of a cell, as its aggregator has written it on the cell's Lease: it asks once a
  * minute, and every ten seconds while something is wrong (docs/aggregator.md#is-the-gate-still-there).
  */
-import { type CellGlance, glanceAt } from "../../accounting/silence/glance.ts";
-import { type CellLease, cellLeaseLabels, readCellLease } from "../../api/cell-lease.ts";
+import { type CellGlance, glanceAt, unwrittenForMs } from "../../accounting/silence/glance.ts";
+import { type CellLease, cellLeaseLabels, observerLeaseName, readCellLease } from "../../api/cell-lease.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { leases } from "../../kube/resources.ts";
 import { listAll } from "../../kube/watch/index.ts";
 import { type EpochMicros } from "../../util/clock.ts";
+import { ageText } from "../text/format.ts";
 
 export interface FleetCell {
   readonly cellID: string;
@@ -22,6 +23,17 @@ export interface FleetCells {
   readonly cells: ReadonlyMap<string, FleetCell>;
   /** Of the generator that marks silent cells; undefined = there is none. */
   readonly observer: { readonly lease: CellLease; readonly glance: CellGlance } | undefined;
+  /** For how long nobody could be heard, in milliseconds; undefined = somebody was. */
+  readonly unwrittenForMs?: number | undefined;
+}
+
+/** Of a core in which nobody is heard, for people; undefined = somebody is. A clause without a full stop. */
+export function unwrittenText({ unwrittenForMs: ms }: Pick<FleetCells, "unwrittenForMs">): string | undefined {
+  if (ms === undefined) return undefined;
+  return (
+    `nobody has written a heartbeat for ${ageText(ms)}: the core takes no writes (is its etcd full?), or nothing of ` +
+    "Podseidon runs"
+  );
 }
 
 /** A Lease whose list of objects is full has 60 kB. */
@@ -45,14 +57,16 @@ export async function listCells(
     { signal, pageSize },
   );
   const at = now();
-  const observer = found.find(({ cellID }) => cellID === undefined);
+  const unwritten = unwrittenForMs(found, at);
+  const observer = found.find(({ name }) => name === observerLeaseName);
   const cells = found.flatMap((lease): FleetCell[] =>
-    lease.cellID === undefined ? [] : [{ cellID: lease.cellID, lease, glance: glanceAt(lease, at) }],
+    lease.cellID === undefined ? [] : [{ cellID: lease.cellID, lease, glance: glanceAt(lease, at, unwritten) }],
   );
   const byName = cells.sort((a, b) => (a.cellID < b.cellID ? -1 : 1));
   return {
     cells: new Map(byName.map((cell) => [cell.cellID, cell])),
-    observer: observer === undefined ? undefined : { lease: observer, glance: glanceAt(observer, at) },
+    observer: observer === undefined ? undefined : { lease: observer, glance: glanceAt(observer, at, unwritten) },
+    unwrittenForMs: unwritten,
   };
 }
 

@@ -3,6 +3,7 @@
  *
  * Workloads that somebody has deleted while no generator leads: they hang, and nobody else would say why.
  */
+import { type CellGlance } from "../../accounting/silence/glance.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type ObjectMeta } from "../../api/v1alpha1/pod-protector.ts";
 import { decodeLatches, latchesKey } from "../../generator/mass-changes/latches.ts";
@@ -60,9 +61,9 @@ export async function readHeldChanges(
 /** A standby takes over within 15 s, and a generator beats every 10 s. */
 const awayMs = 60_000;
 
-/** Whether it is worth asking for them. `heardAgoMs`: of the generator; undefined = never. */
-export function isGeneratorAway(heardAgoMs: number | undefined): boolean {
-  return heardAgoMs === undefined || heardAgoMs > awayMs;
+/** Whether none leads, as far as it could be heard: for `unwrittenForMs` milliseconds nobody could. */
+export function isGeneratorAway({ heardAgoMs }: Pick<CellGlance, "heardAgoMs">, unwrittenForMs = 0): boolean {
+  return heardAgoMs === undefined || heardAgoMs - unwrittenForMs > awayMs;
 }
 
 /**

@@ -97,7 +97,7 @@ export async function lookAt(options: LookOptions): Promise<CoreLook> {
     asked({ verb: "list", resource: deployments, ...system }, () => listReplicas(client, leaseNamespace, signal)),
     readDefinition(client, { signal }),
   ]);
-  const isAway = cells?.observer !== undefined && isGeneratorAway(cells.observer.glance.heardAgoMs);
+  const isAway = cells?.observer !== undefined && isGeneratorAway(cells.observer.glance, cells.unwrittenForMs);
   const ownMetadata = listed?.valid.map(({ protector }) => protector.metadata) ?? [];
   const waiting = isAway ? await findWaiting(client, ownMetadata, namespace, asked) : [];
   const places = [...ownMetadata, ...(listed?.invalid ?? [])];

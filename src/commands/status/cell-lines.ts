@@ -5,9 +5,6 @@ import { type CoreLook } from "../fleet/look.ts";
 import { ageText, type Tone } from "../text/format.ts";
 import { type Column, type Row, table } from "../text/table.ts";
 
-/** Heartbeats come every 10 s; webhooks name such a cell in refusals from then on, too. */
-const lateAfterMs = 45_000;
-
 export type CellState =
   | "ok"
   | "silent"
@@ -81,7 +78,7 @@ export function heardText({ cell }: CellLine): string {
 function stateOf({ lease, glance }: FleetCell): CellState {
   if (lease.isForgotten) return "retiring";
   if (glance.silentForMs !== undefined) return glance.isKept ? "silent, kept" : "silent";
-  return gateFaultOf(lease)?.state ?? ((glance.heardAgoMs ?? 0) > lateAfterMs ? "late" : "ok");
+  return gateFaultOf(lease)?.state ?? (glance.lateForMs === undefined ? "ok" : "late");
 }
 
 /** `protectors`: PodProtectors that are known to have it in their status. */

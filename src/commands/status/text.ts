@@ -10,7 +10,8 @@ import { objectKey } from "../../api/object-key.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
 import { type Terminal } from "../command.ts";
-import { waitingText } from "../fleet/held-changes.ts";
+import { unwrittenText } from "../fleet/cells.ts";
+import { isGeneratorAway, waitingText } from "../fleet/held-changes.ts";
 import { type CoreLook } from "../fleet/look.ts";
 import { type InvalidProtector } from "../fleet/protectors.ts";
 import { forcedOf, type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
@@ -31,8 +32,6 @@ export interface StatusView {
 
 /** So wide a terminal shows the cells in a column of their own. */
 const wideColumns = 110;
-/** A generator beats every 10 s. */
-const observerLateMs = 30_000;
 /** Of these, for all other columns but the names and the cells, which share the rest. */
 const figuresColumns = 56;
 /** Workloads that are named, where many wait for a generator. */
@@ -50,6 +49,7 @@ export function isAnythingWrong(look: CoreLook): boolean {
     look.definition === "gone" ||
     look.tombstones.length > 0 ||
     look.waiting.length > 0 ||
+    look.cells?.unwrittenForMs !== undefined ||
     (look.held?.held.length ?? 0) > 0 ||
     cellLines(look).some(({ state }) => isCellWrong(state)) ||
     areWrong(chosenLines(look.protectors?.standings ?? [], look.protectors?.unusable ?? [], false))
@@ -184,10 +184,12 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
     const tone = ready < wanted ? "bad" : undefined;
     lines.push({ label: "replicas", text: `${name}: ${ready} of ${wanted} ready`, ...(tone && { tone }) });
   }
+  const nobody = cells && unwrittenText(cells);
+  if (nobody !== undefined) lines.push({ label: "core", text: nobody, tone: "bad" });
   if (cells?.observer !== undefined) {
     const { glance, lease } = cells.observer;
     const heard = glance.heardAgoMs === undefined ? "never heard" : `heard ${ageText(glance.heardAgoMs)} ago`;
-    const isLate = (glance.heardAgoMs ?? Infinity) > observerLateMs;
+    const isLate = isGeneratorAway(glance, cells.unwrittenForMs);
     const who = shortened(lease.holderIdentity, nameLengthMax);
     const text = `${who} ${heard}${isLate ? ", late: does one lead?" : ""}`;
     lines.push({ label: "generator", text, ...(isLate && { tone: "bad" as const }) });

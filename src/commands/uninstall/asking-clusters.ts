@@ -3,11 +3,13 @@
  * deletion, or guard none. Visible are the heartbeats of cells in the core, the cluster itself, and the workers that
  * are given.
  */
+import { glanceAt } from "../../accounting/silence/glance.ts";
 import { fieldsOf } from "../../api/json.ts";
 import { type KubeClient, resourcePath } from "../../kube/kube-client.ts";
 import { readDefinition } from "../../kube/pod-protectors.ts";
 import { leases, namespaces } from "../../kube/resources.ts";
 import { listEntries, webhookConfigurations } from "../check/readers/webhook-entries.ts";
+import { type Clock } from "../../util/clock.ts";
 import { reading } from "../clusters/reading.ts";
 import { type FleetCell, listCells } from "../fleet/cells.ts";
 import { ageText } from "../text/format.ts";
@@ -71,11 +73,16 @@ async function askingCells(site: Site, workers: Workers, ownUID: string | undefi
   const reasons: Reason[] = [];
   for (const cell of read.value.cells.values()) {
     const isOwn = ownUID !== undefined && (cell.lease.clusterUID ?? ownUID) === ownUID;
-    if (isOwn || cell.glance.heardAgoMs === undefined || cell.glance.silentForMs !== undefined) continue;
+    if (isOwn || cell.glance.heardAgoMs === undefined || isOver(cell, clock)) continue;
     const reason = await reasonOf(cell, workers.get(cell.cellID), site);
     if (reason !== undefined) reasons.push(reason);
   }
   return reasons;
+}
+
+/** Unheard for as long as makes a cell silent. Where nobody at all is heard Podseidon was stopped, as is due. */
+function isOver({ lease }: FleetCell, clock: Clock): boolean {
+  return glanceAt(lease, clock.epochMicros()).silentForMs !== undefined;
 }
 
 /** Undefined = the worker was looked into, and asks nobody. */

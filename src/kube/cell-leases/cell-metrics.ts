@@ -4,7 +4,7 @@ import { type MonotonicMs } from "../../util/clock.ts";
 import { type Gauge, type MetricLabels, type Metrics } from "../../util/metrics.ts";
 
 export interface CellMetrics {
-  /** A LIST has ended: "ok", or the kind of its error. */
+  /** A LIST has ended: "ok", "no-writes" (it shows that nobody can write heartbeats), or the kind of its error. */
   listed(result: string): void;
   /** How many cells have no Lease; called before each scrape. */
   withoutLease(count: number): void;

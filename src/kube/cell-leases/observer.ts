@@ -3,23 +3,32 @@
  * is late looks like cells that are silent.
  */
 import { isCellID } from "../../api/cell-id.ts";
-import { cellLeaseLabels, readCellLease, type CellLease } from "../../api/cell-lease.ts";
+import {
+  cellLeaseLabels,
+  observerLeaseName,
+  readCellLease,
+  type CellLease,
+  witnessLeaseName,
+} from "../../api/cell-lease.ts";
 import {
   type CellChange,
   CellSilence,
   type CellState,
   type ObservedCell,
 } from "../../accounting/silence/cell-silence.ts";
+import { Contact } from "../../accounting/silence/contact.ts";
 import { silenceTimes, type SilenceTimes } from "../../accounting/silence/silence-times.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Clock, type MonotonicMs, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
+import { Outage } from "../../util/outage.ts";
 import { errorLabel, isKubeError, type KubeClient, type KubeError } from "../kube-client.ts";
 import { leases as leaseResource } from "../resources.ts";
 import { listAll } from "../watch/index.ts";
 import { createCellMetrics, type CellMetrics } from "./cell-metrics.ts";
 import { GeneratorBeat } from "./generator-beat.ts";
+import { LeaseWitness } from "./lease-witness.ts";
 
 export interface CellLeasesOptions {
   /** Name of the core, for texts and metrics. The logger has it already. */
@@ -60,6 +69,12 @@ const noCells: ReadonlySet<string> = new Set();
 export class CellLeases {
   readonly #options: CellLeasesOptions;
   readonly #times: SilenceTimes;
+  readonly #contact: Contact;
+  readonly #witness: LeaseWitness;
+  readonly #unwritten: Outage;
+  readonly #isMaker: boolean;
+  /** It cannot write the Lease of the witness: told once, and tried again only where it matters. */
+  #lacksRight: "no" | "yes" | "told" = "no";
   readonly #silence: CellSilence;
   readonly #generator: GeneratorBeat;
   readonly #metrics: CellMetrics;
@@ -73,11 +88,16 @@ export class CellLeases {
   #failure: { readonly error: KubeError; readonly since: MonotonicMs; readonly isLogged: boolean } | undefined;
 
   constructor(options: CellLeasesOptions) {
-    const { core, role, clock, silentAfterMs, silentPolicy } = options;
+    const { core, client, role, leaseNamespace: namespace, clock, silentAfterMs, silentPolicy } = options;
     this.#options = options;
     this.#times = silenceTimes(silentAfterMs);
-    this.#silence = new CellSilence(this.#times, silentPolicy, clock.monotonicMs());
-    this.#generator = new GeneratorBeat(this.#times.contactMs);
+    this.#contact = new Contact(this.#times, clock.monotonicMs());
+    const timeoutMs = this.#times.observeMs;
+    this.#isMaker = role === "generator";
+    this.#witness = new LeaseWitness({ client, namespace, role, isMaker: this.#isMaker, timeoutMs, clock });
+    this.#unwritten = new Outage(clock);
+    this.#silence = new CellSilence(this.#times, silentPolicy, this.#contact, clock.monotonicMs());
+    this.#generator = new GeneratorBeat(this.#contact);
     this.#metrics = createCellMetrics(options.metrics, { core, observer: role });
     options.metrics.onScrape(() => {
       this.#metrics.show(this.#silence.cells(), clock.monotonicMs());
@@ -110,6 +130,14 @@ export class CellLeases {
   generatorAwayForMs(): number | undefined {
     const unheardMs = this.#generator.unheardMs();
     return unheardMs !== undefined && unheardMs >= this.#times.generatorAwayMs ? unheardMs : undefined;
+  }
+
+  /**
+   * For how long the core has been read, and nobody's heartbeat was written there, in milliseconds, when that says that
+   * it takes none; undefined = it takes them, as far as is known. No cell is found silent meanwhile.
+   */
+  unwrittenForMs(): number | undefined {
+    return this.#contact.unwrittenForMs(this.#options.clock.monotonicMs());
   }
 
   /** Cells that have a Lease; undefined = not known for now. Without the right to list them there are none. */
@@ -159,13 +187,16 @@ export class CellLeases {
       this.#options.logger.info("Heartbeats of cells can be listed again", { ...this.#place(), lastedSeconds });
     }
     this.#failure = undefined;
-    this.#metrics.listed("ok");
     const list = { sentAt, answeredAt: clock.monotonicMs(), now: clock.epochMicros(), leases };
+    this.#contact.listed(list);
+    await this.#makeSureOfWrites(leases, signal);
+    if (signal.aborted) return;
+    this.#metrics.listed(this.unwrittenForMs() === undefined ? "ok" : "no-writes");
     for (const change of this.#silence.listed(list)) {
       this.#withoutLease.delete(change.cellID);
       this.#report(change);
     }
-    this.#generator.listed({ ...list, beat: leases.find(({ cellID }) => cellID === undefined)?.beat });
+    this.#generator.listed(leases.find(({ name }) => name === observerLeaseName)?.beat, list.answeredAt);
     this.#compareTimes(leases);
     this.#leased = new Set(leases.flatMap(({ cellID }) => cellID ?? []));
     this.#options.onListed?.([...this.#silence.cells()]);
@@ -185,6 +216,49 @@ export class CellLeases {
       { signal, timeoutMs: this.#times.observeMs, pageSize, pagesMax },
     );
     return found;
+  }
+
+  /**
+   * Where nobody was heard since the LIST before, the observer writes itself: one cause that keeps all from writing is
+   * no news of any of them. The Lease for that is made before it is needed: a core that takes no writes takes none.
+   */
+  async #makeSureOfWrites(leases: readonly CellLease[], signal: AbortSignal): Promise<void> {
+    const { logger } = this.#options;
+    const isAnybodyKnown = !this.#silence.cells()[Symbol.iterator]().next().done;
+    if (!isAnybodyKnown && leases.every(({ cellID }) => cellID === undefined)) return;
+    const isNeeded = this.#contact.lacksWrite();
+    const isDue = this.#isMaker && this.#lacksRight === "no" && leases.every(({ name }) => name !== witnessLeaseName);
+    if (isNeeded || isDue) {
+      const write = await this.#witness.write(signal);
+      if (signal.aborted) return;
+      // What the core takes is not known then. So many cells may be silent at once, which is the safe side.
+      if (write.kind !== "failed") this.#contact.wrote();
+      if (write.kind === "no-right") this.#missRight(write.error, isNeeded);
+      else if (write.kind === "failed" && this.unwrittenForMs() !== undefined) {
+        if (this.#unwritten.failed(errorLabel(write.error)))
+          logger.error(
+            "The core takes no heartbeats: no cell that falls silent is noticed, and none is because of that",
+            {
+              ...this.#place(),
+              err: write.error,
+            },
+          );
+      }
+    }
+    if (this.unwrittenForMs() !== undefined) return;
+    const over = this.#unwritten.ended();
+    if (over !== undefined) logger.info("The core takes heartbeats again", { ...this.#place(), ...over });
+  }
+
+  #missRight(err: KubeError, isNeeded: boolean): void {
+    const { logger } = this.#options;
+    if (isNeeded && this.#lacksRight !== "told")
+      logger.warn(
+        "Nobody is heard, and the Lease that tells a core without writes from silent cells cannot be written: the " +
+          "generator makes it, and the manifests have the right to it",
+        { ...this.#place(), err },
+      );
+    this.#lacksRight = isNeeded || this.#lacksRight === "told" ? "told" : "yes";
   }
 
   /** A cell whose beats are rarer than this observer waits would be silent between two of them. */

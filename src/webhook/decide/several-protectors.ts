@@ -32,6 +32,7 @@ import {
   recordFailure,
   vanished,
 } from "./refusals/record-refusal.ts";
+import { coreTroubleText } from "./refusals/silence-text.ts";
 import { joined, refusalOf, type RefusingProtector, type RefusingVerdict } from "./refusals/refusal.ts";
 import { messageOf } from "../../util/printable.ts";
 
@@ -314,8 +315,11 @@ function isInForce({ view, unusable, tombstone }: Protector, { pod }: Deletion):
 
 function refusingBy({ protector, verdict }: Pick<Refusal, "protector" | "verdict">): RefusingProtector {
   const object = protector.view?.protector;
-  const lateForMs = (cellID: string): number | undefined => protector.core.cells.lateForMs(cellID);
-  return { id: protector.id, verdict, owner: object === undefined ? undefined : floorOwnerOf(object), lateForMs };
+  const { cells, trouble } = protector.core;
+  const coreTrouble = coreTroubleText(trouble.recentMessage, cells.unwrittenForMs());
+  const lateForMs = (cellID: string): number | undefined => cells.lateForMs(cellID);
+  const owner = object === undefined ? undefined : floorOwnerOf(object);
+  return { id: protector.id, verdict, owner, lateForMs, coreTrouble };
 }
 
 function afterReservation(protector: Protector, result: ReservationResult, deletion: Deletion): Decision | undefined {

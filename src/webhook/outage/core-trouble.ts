@@ -67,4 +67,9 @@ export class CoreTrouble {
   get message(): string | undefined {
     return this.#message;
   }
+
+  /** The same, unless nothing was written for so long that it says nothing of now. */
+  get recentMessage(): string | undefined {
+    return this.#clock.monotonicMs() - this.#lastAt > forgottenAfterMs ? undefined : this.#message;
+  }
 }

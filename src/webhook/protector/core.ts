@@ -18,7 +18,7 @@ export interface CoreOptions {
   /** Of all its PodProtectors; not running yet. */
   readonly informer: Informer<WatchedProtector>;
   /** Tells which cells are late or silent. */
-  readonly cells: Pick<CellLeases, "stateOf" | "lateForMs" | "isForgotten" | "countedByOther">;
+  readonly cells: Pick<CellLeases, "stateOf" | "lateForMs" | "unwrittenForMs" | "isForgotten" | "countedByOther">;
   readonly rule: Rule;
   /** Webhooks that may admit on the last known quota at the same time. */
   readonly replicas: number;

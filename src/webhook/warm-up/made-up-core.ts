@@ -48,6 +48,7 @@ export class MadeUpCore {
     const cells: WebhookCore["cells"] = {
       stateOf: () => ({ kind: "beating" }),
       lateForMs: () => undefined,
+      unwrittenForMs: () => undefined,
       isForgotten: () => false,
       countedByOther() {},
     };

@@ -10,6 +10,12 @@ const fillingBytes = 512 * 1024;
 const fillLimitMs = 60 * second;
 const filling = "/e2e/fill/";
 
+/** Of an answer. */
+interface Header {
+  readonly member_id: string;
+  readonly revision: string;
+}
+
 export class EtcdData {
   readonly #url: string;
 
@@ -47,10 +53,10 @@ export class EtcdData {
   /** Undoes `fill`, as the documentation of etcd has it: compact, defragment, take the alarm back. */
   async empty(): Promise<void> {
     await this.#deleteRange(below(filling));
-    const { header } = (await this.#ask("maintenance/status", {})) as { readonly header: { revision: string } };
+    const { header } = (await this.#ask("maintenance/status", {})) as Readonly<Record<"header", Header>>;
     await this.#ask("kv/compaction", { revision: header.revision, physical: true });
     await this.#ask("maintenance/defragment", {});
-    await this.#ask("maintenance/alarm", { action: "DEACTIVATE", alarm: "NOSPACE" });
+    await this.#ask("maintenance/alarm", { action: "DEACTIVATE", memberID: header.member_id, alarm: "NOSPACE" });
   }
 
   async #deleteRange(range: Readonly<Record<string, string>>): Promise<number> {

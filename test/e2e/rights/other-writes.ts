@@ -121,6 +121,7 @@ export function leaseWrites({ leasePath, leasesPath }: Stage): readonly AccountW
     ...writesOf("generator", [
       ["allowed", "marks a silent cell", other, patch(add(note(cellLeaseAnnotations.silentSince), time))],
       ["allowed", "creates its own heartbeat", leasesPath, { create: lease("podseidon-cell-observer") }],
+      ["allowed", "makes the Lease of observers", leasesPath, { create: lease("podseidon-cell-witness") }],
       ["policy", "beats for a cell", other, patch(beat)],
       [
         "policy",

@@ -9,8 +9,7 @@ import { type CallWebhook, Engine, handleRest, permissivePodProtectorCrd } from 
 import { type KubeObject } from "../../double/engine/object.ts";
 import { type Backup } from "../../double/engine/store.ts";
 import { protobufAnswer, protobufEvent } from "../../double/rest/pod-protobuf.ts";
-import { errorResponse, type RestRequest, type RestResponse } from "../../double/rest/rest.ts";
-import { ApiError } from "../../double/engine/status.ts";
+import { type RestRequest, type RestResponse } from "../../double/rest/rest.ts";
 import { type Watch, type WatchEvent } from "../../double/engine/requests/watch.ts";
 import { type Fault } from "../../double/http/faults.ts";
 import { answerWith } from "../../double/http/faulty-answers.ts";
@@ -227,7 +226,7 @@ export class SimApiServer implements WireServer {
       : drawn?.type === "refusal"
         ? refusal(this.#rng, request)
         : drawn?.type === "forbidden"
-          ? errorResponse(new ApiError(403, "Forbidden", "the account has no such right"))
+          ? await handleRest(engine, () => false, request)
           : await answerWith(fault, request, server);
     if (lateMs > 0) await this.#node.kernel.pause(lateMs);
     if (fault?.type === "loseResponse") {

@@ -100,6 +100,7 @@ export const takenRights: readonly TakenRight[] = [
     ["create events", "45i-expired", /told PodProtectorLost is 0/],
     ["patch events", "told-twice", /told TooFewReplicas is 1, not >=2/],
     [`list ${leases}`, "61-lost-in-the-queue", /Not allowed to list the heartbeats of cells/],
+    [`patch ${leases}`, "42p-everybody-else-is-dead", /Nobody is heard, and the Lease/],
     ["get configmaps", "61-lost-in-the-queue", /Not allowed to read which PodProtectors are released/],
     ["list deployments.apps", "waits-for-a-generator", /nobody is told which ones wait for the generator/],
     ["get pods", "21-eviction-on-a-delete-bucket", /evict x hold -> refused/],

@@ -3,7 +3,7 @@ import { epochMicrosOf, formatMicroTime } from "../../../api/micro-time.ts";
 import { ghostsOf } from "../../../generator/cells/leaving-cells.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 import { type ListedProtectors } from "../../fleet/protectors.ts";
-import { type CellFacts, type CoreFacts } from "../facts.ts";
+import { type CellFacts, type CoreFacts, type HeartbeatFacts } from "../facts.ts";
 import { agoText, counted, fail, type Finding, note, ok, unchecked, warn } from "../finding.ts";
 import { lastRenewal } from "./generator.ts";
 
@@ -22,20 +22,36 @@ export function cellFindings(
 ): readonly Finding[] {
   if (!heartbeats.ok) return [unchecked("cell-silent", "cells", heartbeats.why)];
   const { cells } = heartbeats.value;
+  const nobody = nobodyHeard(heartbeats.value, now);
   const leased = new Set(cells.map(({ cellID }) => cellID));
   return [
-    ...cells.flatMap((cell) => ofCell(cell, now, checked.has(cell.cellID))),
+    ...(nobody === undefined ? [] : [nobody]),
+    ...cells.flatMap((cell) => ofCell(cell, nobody === undefined ? now : undefined, checked.has(cell.cellID))),
     ...(protectors.ok ? [...ghosts(protectors.value, leased), ...unheard(protectors.value, leased)] : []),
   ];
 }
 
-function ofCell(cell: CellFacts, now: EpochMicros, isChecked: boolean): readonly Finding[] {
+/**
+ * Nobody has written a heartbeat for longer than anybody's are apart. Where all cells and the generator seem silent at
+ * once, that is one cause, and no news of any of them (docs/accounting.md#silent-cells). Undefined = somebody has.
+ */
+export function nobodyHeard({ writtenAt }: HeartbeatFacts, now: EpochMicros): Finding | undefined {
+  if (writtenAt === undefined || now - writtenAt <= lateAfterSeconds * 1_000_000) return undefined;
+  const text = `nobody has written a heartbeat for ${agoText(now, writtenAt)}: the core takes none, or nobody runs`;
+  return fail("core-writes", text, {
+    cure: "look whether its etcd is full, whether a policy refuses Leases, and whether webhooks run",
+    page: "docs/runbooks/core-unwritable.md",
+  });
+}
+
+/** `now`: undefined = nobody could be heard, so only what was known before is told. */
+function ofCell(cell: CellFacts, now: EpochMicros | undefined, isChecked: boolean): readonly Finding[] {
   const { cellID, lease } = cell;
   const { gate } = lease;
   const findings: Finding[] = [];
   if (lease.isForgotten)
     findings.push(note("cell-retiring", `cell "${cellID}" is being retired`, "docs/cells.md#retire-a-cell"));
-  else findings.push(heard(cell, now));
+  else if (now !== undefined) findings.push(heard(cell, now));
   if (lease.behind !== undefined) {
     const text = `the aggregator of cell "${cellID}" cannot count or write some PodProtectors`;
     const cure = "look at its log, and at invalid PodProtectors below";

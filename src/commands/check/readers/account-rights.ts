@@ -2,7 +2,7 @@
  * The rights that each account needs (manifests/, docs/security.md#rights), asked one by one with
  * SubjectAccessReviews: those of the manifests' Roles, so that one that is missing is named.
  */
-import { cellLeaseName } from "../../../api/cell-lease.ts";
+import { cellLeaseName, witnessLeaseName } from "../../../api/cell-lease.ts";
 import { fieldsOf } from "../../../api/json.ts";
 import { apiGroup } from "../../../api/v1alpha1/names.ts";
 import { generatorStateName } from "../../../kube/generator-state.ts";
@@ -66,6 +66,7 @@ export function coreRights(namespace: string): ReadonlyMap<string, readonly Need
         definition,
         events,
         { ...leases, verbs: ["list"] },
+        { ...leases, verbs: ["patch"], name: witnessLeaseName },
         { ...state, verbs: ["get"] },
         { verbs: ["get"], group: "apps", resource: "deployments", namespace, name: "podseidon-webhook" },
         { verbs: ["list"], group: "apps", resource: "deployments" },

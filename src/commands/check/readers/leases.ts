@@ -3,7 +3,7 @@
  *
  * The Deployments of the roles, by the labels of the manifests, and the flags that they are given.
  */
-import { cellLeaseLabels, readCellLease } from "../../../api/cell-lease.ts";
+import { cellLeaseLabels, observerLeaseName, readCellLease } from "../../../api/cell-lease.ts";
 import { asList, fieldsOf } from "../../../api/json.ts";
 import { parseTime } from "../../../api/micro-time.ts";
 import { type FlagName } from "../../../config/flag-table.ts";
@@ -26,6 +26,7 @@ export async function listHeartbeats(
 ): Promise<HeartbeatFacts> {
   const cells: CellFacts[] = [];
   let observer: HeartbeatFacts["observer"];
+  let newest: EpochMicros | undefined;
   await listAll(
     core,
     { resource: leases, namespace, labelSelector: cellLeaseLabels.heartbeat },
@@ -34,11 +35,13 @@ export async function listHeartbeats(
       if (lease === undefined) return;
       const facts = leaseFacts(raw);
       if (lease.cellID !== undefined) cells.push({ ...facts, cellID: lease.cellID, lease });
-      else observer = { ...facts, productVersion: lease.productVersion };
+      else if (lease.name === observerLeaseName) observer = { ...facts, productVersion: lease.productVersion };
+      const at = facts.writtenAt ?? facts.renewedAt;
+      if (at !== undefined && at > (newest ?? 0)) newest = at;
     },
     { signal, pageSize },
   );
-  return { cells: cells.toSorted((a, b) => (a.cellID < b.cellID ? -1 : 1)), observer };
+  return { cells: cells.toSorted((a, b) => (a.cellID < b.cellID ? -1 : 1)), observer, writtenAt: newest };
 }
 
 /** Undefined = there is none. Throws KubeError. */

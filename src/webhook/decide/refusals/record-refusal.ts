@@ -55,7 +55,7 @@ export function queueFull(id: string): Refused {
 }
 
 function coreTroubleText(trouble: string): string {
-  return `its core cluster does not accept writes (${trouble})`;
+  return `its core cluster takes no writes (${trouble})`;
 }
 
 /** Of best-effort records that were left out. */

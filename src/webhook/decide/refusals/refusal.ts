@@ -1,9 +1,7 @@
 /**
  * Refusals in words (docs/webhook.md#refusals): which PodProtector, how many pods must stay, are available, are
  * promised and are free, per cell, and what to do. Each cause has a first sentence of its own; where upstream has that
- * cause, it is upstream's. 429 without retryAfterSeconds: as
- * a Retry-After header it would make client-go repeat ten times inside the caller
- * (docs/decisions/0008-no-retry-after.md).
+ * cause, it is upstream's. 429 without retryAfterSeconds: see docs/decisions/0008-no-retry-after.md.
  */
 import { type CellFigures, type QuotaFigures } from "../../../accounting/reserve/quota-figures.ts";
 import { type RefusingVerdict as QuotaVerdict } from "../../../accounting/reserve/reservation.ts";
@@ -27,7 +25,7 @@ import { printable } from "../../../util/printable.ts";
 
 export type RefusingVerdict =
   | QuotaVerdict
-  /** The PodProtector is invalid; `reason` says why. */
+  /** `reason`: why the PodProtector is invalid. */
   | { readonly kind: "unusable"; readonly reason: string }
   /** The PodProtector is gone without having been let go. */
   | { readonly kind: "tombstone"; readonly tombstone: Tombstone; readonly goneForMs: number };
@@ -40,6 +38,8 @@ export interface RefusingProtector {
   readonly owner: FloorOwner | undefined;
   /** For how long a cell has not been heard that is not silent yet; undefined = it is not late. Absent = none is. */
   readonly lateForMs?: (cellID: string) => number | undefined;
+  /** What keeps its core from taking writes, for people; undefined = nothing. */
+  readonly coreTrouble?: string | undefined;
 }
 
 /**
@@ -57,16 +57,16 @@ const causesMax = 8;
 
 /** `refusing`: at least one; the first one gives the message, all of them the causes. `cellID`: the cell of the pod. */
 export function refusalOf(refusing: readonly [RefusingProtector, ...RefusingProtector[]], cellID: string): Refused {
-  const [{ id, verdict, owner, lateForMs }] = refusing;
+  const [{ id, verdict, owner, lateForMs, coreTrouble }] = refusing;
   const causes = refusing.slice(0, causesMax).map(causeOf);
   if (verdict.kind === "unusable") return unusable(id, verdict.reason, causes);
   if (verdict.kind === "tombstone") return lost(id, verdict, causes);
   const late = lateCells(verdict.figures, lateForMs);
   const unheard = unheardOf(verdict, late);
-  const reason = `${firstSentence(id, verdict, unheard)}: ${explanation(verdict, cellID)}`;
-  const help = `${advice(verdict, { cellID, owner, unheard })}${late.length === 0 ? "" : `. ${lateText(late)}`}`;
-  const message = `${reason}. ${figuresText(verdict.figures)}. ${help}`;
   const { figures } = verdict;
+  const help = [advice(verdict, { cellID, owner, unheard }), lateText(late), coreTrouble];
+  const reason = `${firstSentence(id, verdict, unheard)}: ${explanation(verdict, cellID)}`;
+  const message = [reason, figuresText(figures), ...help.filter((text) => text !== undefined)].join(". ");
   return { ...refusedForNow(statusOf(verdict), message, causes, auditOf(id, figures)), figures };
 }
 

@@ -64,10 +64,25 @@ export function unheardOf(verdict: RefusingVerdict, late: readonly LateCell[]): 
 }
 
 /** Cells that may be silent soon: `Not heard: cell "a" for 65 s. If that goes on, check the aggregator there`. */
-export function lateText(late: readonly LateCell[]): string {
+export function lateText(late: readonly LateCell[]): string | undefined {
+  if (late.length === 0) return undefined;
   const named = late.slice(0, cellsMax).map(({ cellID, ms }) => `cell ${quoted(cellID)} for ${ageText(ms)}`);
   const more = late.length > cellsMax ? [`${late.length - cellsMax} more`] : [];
   return `Not heard: ${[...named, ...more].join(", ")}. If that goes on, check the aggregator there`;
+}
+
+/**
+ * What the core cluster takes no writes for: `failure`, the last one of a status write, or as nobody's heartbeat was
+ * written for `unwrittenForMs` milliseconds. Undefined = it takes them, as far as is known.
+ */
+export function coreTroubleText(failure: string | undefined, unwrittenForMs: number | undefined): string | undefined {
+  const why =
+    failure !== undefined
+      ? `takes no writes (${failure})`
+      : unwrittenForMs !== undefined
+        ? `has taken no write of a heartbeat for ${ageText(unwrittenForMs)}`
+        : undefined;
+  return why && `Its core cluster ${why}: until it does, nothing settles, and no cell can be heard`;
 }
 
 /** What to do about a silent cell, or about a PodProtector for which alone the cell is silent. */

@@ -13,8 +13,8 @@ export const rulesOfSilence: readonly Mutation[] = [
     name: "who-has-slept-believes-no-marks",
     why: "what a sleeping observer has not seen, the generator's marks tell it",
     file: "accounting/silence/cell-silence.ts",
-    find: `> this.#times.contactMs) this.#awakeFrom`,
-    replace: `> Infinity) this.#awakeFrom`,
+    find: `/ 1000 > this.#times.contactMs;`,
+    replace: `/ 1000 > Infinity;`,
   },
   {
     name: "cells-that-are-back-are-retired",

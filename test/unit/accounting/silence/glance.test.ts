@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { packDigests, digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
 import { glanceAt, silentFor } from "../../../../src/accounting/silence/glance.ts";
+import { Contact } from "../../../../src/accounting/silence/contact.ts";
 import { CellSilence } from "../../../../src/accounting/silence/cell-silence.ts";
 import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
 import { type CellLease } from "../../../../src/api/cell-lease.ts";
@@ -25,11 +26,14 @@ test("a cell is silent when its Lease was not renewed for its duration and one l
 test("a glance is never sure of a silence before an observer can be, and says while some may not be yet", () => {
   // An observer that has just missed the beat sees it a look later, and misses the next one up to two looks later.
   const times = silenceTimes(180_000);
-  const silence = new CellSilence(times, "zero", 0 as MonotonicMs);
+  const contact = new Contact(times, 0 as MonotonicMs);
+  const silence = new CellSilence(times, "zero", contact, 0 as MonotonicMs);
   let foundAtMs: number | undefined;
   for (let at = 0; at <= 300_000 && foundAtMs === undefined; at += times.observeMs) {
     const seen = lease("w1", at === 0 ? "0" : "1");
     const list = { sentAt: at as MonotonicMs, answeredAt: (at + 50) as MonotonicMs, now, leases: [seen] };
+    contact.listed(list);
+    contact.wrote();
     for (const { after } of silence.listed(list)) if (after.kind === "silent") foundAtMs = at;
   }
   assert.ok(foundAtMs !== undefined);

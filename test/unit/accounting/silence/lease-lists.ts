@@ -3,6 +3,7 @@ import { type CellLease } from "../../../../src/api/cell-lease.ts";
 import { cellLeaseName, observerLeaseName } from "../../../../src/api/cell-lease.ts";
 import { readMicroTime } from "../../../../src/api/micro-time.ts";
 import { type CellChange, CellSilence, type CellState } from "../../../../src/accounting/silence/cell-silence.ts";
+import { Contact } from "../../../../src/accounting/silence/contact.ts";
 import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { at } from "../../../support/moment.ts";
@@ -41,6 +42,7 @@ export const timeOf = (seconds: number): CellLease["silentSince"] =>
   readMicroTime(new Date(epochMs + seconds * 1000).toISOString());
 
 export class LeaseLists {
+  readonly contact = new Contact(silenceTimes(minutes3), at(0));
   readonly silence: CellSilence;
   seconds = 0;
   /** For how long its machine was suspended: the wall clock has gone on. */
@@ -48,20 +50,23 @@ export class LeaseLists {
   changes: CellChange[] = [];
 
   constructor({ policy = "zero" }: { policy?: "zero" | "keep" } = {}) {
-    this.silence = new CellSilence(silenceTimes(minutes3), policy, at(0));
+    this.silence = new CellSilence(silenceTimes(minutes3), policy, this.contact, at(0));
   }
 
-  /** A LIST at `seconds`, answered `answeredAfter` seconds later. */
-  list(seconds: number, leases: readonly CellLease[], { answeredAfter = 0 } = {}): void {
+  /** A LIST at `seconds`, answered `answeredAfter` seconds later, in a core that takes writes. */
+  list(seconds: number, leases: readonly CellLease[], { answeredAfter = 0, isWritten = true } = {}): void {
     this.seconds = seconds + answeredAfter;
     const answeredMs = this.seconds * 1000;
     const now = ((epochMs + answeredMs + this.sleptSeconds * 1000) * 1000) as EpochMicros;
-    this.changes.push(...this.silence.listed({ sentAt: at(seconds * 1000), answeredAt: at(answeredMs), now, leases }));
+    const list = { sentAt: at(seconds * 1000), answeredAt: at(answeredMs), now, leases };
+    this.contact.listed(list);
+    if (isWritten) this.contact.wrote();
+    this.changes.push(...this.silence.listed(list));
   }
 
   /** A LIST each 15 s from the last one up to `seconds`, all with the same Leases. */
-  listUntil(seconds: number, leases: readonly CellLease[]): void {
-    while (this.seconds + 15 <= seconds) this.list(this.seconds + 15, leases);
+  listUntil(seconds: number, leases: readonly CellLease[], { isWritten = true } = {}): void {
+    while (this.seconds + 15 <= seconds) this.list(this.seconds + 15, leases, { isWritten });
   }
 
   /** "silent since 15", "keep policy" or "beating". */

@@ -44,8 +44,10 @@ function playLine(lists: LeaseLists, line: string): void {
   if (list !== null) {
     const [, isUntil, seconds, answeredAfter] = list;
     const leases = leasesOf(what.slice(verb.length));
-    if (isUntil === undefined) lists.list(Number(seconds), leases, { answeredAfter: Number(answeredAfter ?? 0) });
-    else lists.listUntil(Number(seconds), leases);
+    const isWritten = !what.includes(" full");
+    if (isUntil === undefined)
+      lists.list(Number(seconds), leases, { answeredAfter: Number(answeredAfter ?? 0), isWritten });
+    else lists.listUntil(Number(seconds), leases, { isWritten });
   } else if (verb === "denied") lists.silence.denied(at(Number(first) * 1000));
   else if (verb === "counted") lists.silence.countedByOther(first, at(Number(second) * 1000));
   else if (verb === "slept") lists.sleptSeconds += Number(first);

@@ -6,6 +6,7 @@ import { builtInResources } from "../../../double/index.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import {
   createCellLease,
+  somebodyIsHeard,
   createFleet,
   createProtector,
   type Fleet,
@@ -84,6 +85,14 @@ test("a cell that falls silent takes its pods with it", async (t) => {
   const { state } = await watch(t, fleet);
   assert.equal(state.cards[0]?.word, "Heard");
   await clock.advance(200_000);
+  assert.match(
+    state.problems.map(({ text }) => text).join(),
+    /core: nobody has written a heartbeat for 3 m \d+ s: the core takes no writes/,
+  );
+  assert.equal(state.cards[0]?.word, "Heard", "which says nothing of the cell");
+  await somebodyIsHeard(core, clock);
+  await clock.advance(15_000);
+  assert.deepEqual(state.problems, []);
   assert.equal(state.cards[0]?.word, "Silent");
   assert.equal(state.fleet.sums().byState.find(({ name }) => name === "cell silent")?.count, 1);
 });

@@ -19,6 +19,7 @@ import { lease } from "../../accounting/silence/lease-lists.ts";
 import {
   ago,
   createCellLease,
+  somebodyIsHeard,
   createFleet,
   createProtector,
   createRefusal,
@@ -103,6 +104,7 @@ test("a ConfigMap that does not exist holds nothing", async () => {
 async function fleetWithout(generatorHeardAgoMs: number): Promise<Fleet> {
   const fleet = await createFleet();
   await createCellLease(fleet.core, fleet.clock, undefined, { agoMs: generatorHeardAgoMs });
+  await somebodyIsHeard(fleet.core, fleet.clock);
   for (const name of ["web", "api"]) {
     const spec = { selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } } } };
     const metadata = { name, finalizers: [finalizer] };

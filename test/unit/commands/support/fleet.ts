@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { countedSpec } from "../../../../src/accounting/count/counted-spec.ts";
 import { totalWeight } from "../../../../src/accounting/history/bucket.ts";
-import { cellLeaseLabels, cellLeaseName, observerLeaseName } from "../../../../src/api/cell-lease.ts";
+import { cellLeaseLabels, cellLeaseName, observerLeaseName, witnessLeaseName } from "../../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../../src/api/micro-time.ts";
 import { type CellStatus, type Condition } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { type CommandSurroundings, type Terminal } from "../../../../src/commands/command.ts";
@@ -236,6 +236,17 @@ export async function createCellLease(
       leaseDurationSeconds: 180,
       renewTime: ago(clock, agoMs),
     },
+  });
+}
+
+/** The core takes writes of Leases, whatever becomes of those of the cells: an observer has made sure of it. */
+export async function somebodyIsHeard({ create }: TestCluster, clock: VirtualClock): Promise<void> {
+  await create(builtInResources.leases, systemNamespace, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: witnessLeaseName, labels: { [cellLeaseLabels.heartbeat]: "witness" } },
+    // For as long as a test lasts.
+    spec: { holderIdentity: "webhook", renewTime: ago(clock, -3_600_000) },
   });
 }
 

@@ -157,6 +157,7 @@ test("a review of a silent cell is not held", async () => {
   const cells = {
     stateOf: () => ({ kind: "silent", since: 0 }) as never,
     lateForMs: () => undefined,
+    unwrittenForMs: () => undefined,
     isForgotten: () => false,
     countedByOther() {},
   };

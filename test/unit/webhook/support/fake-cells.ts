@@ -19,6 +19,10 @@ export class FakeCells {
     return this.forgotten.has(cellID);
   }
 
+  unwrittenForMs(): undefined {
+    return undefined;
+  }
+
   lateForMs(cellID: string): number | undefined {
     return this.late.get(cellID);
   }

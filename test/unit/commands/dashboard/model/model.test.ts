@@ -24,6 +24,7 @@ import { type JsonObject } from "../../../../double/index.ts";
 import { createVirtualClock, drainMicrotasks } from "../../../../support/virtual-clock.ts";
 import {
   createCellLease,
+  somebodyIsHeard,
   createFleet,
   createProtector,
   type Fleet as DoubleFleet,
@@ -136,6 +137,7 @@ test("a PodProtector with too few pods says in numbers what is missing", async (
 
 test("pods of a silent cell do not count, and the row says what the cell had", async () => {
   const fleet = await createFleet();
+  await somebodyIsHeard(fleet.core, fleet.clock);
   await createCellLease(fleet.core, fleet.clock, "w1", { agoMs: 400_000 });
   const facts = await factsIn(fleet, "web", { minAvailable: 3, cells: [{ cellID: "w1", available: 4 }] });
   assert.deepEqual(
@@ -268,6 +270,7 @@ test("a row that is deleted is gone from rows and sums", async () => {
 test("when a cell falls silent, the rows of its core change", async () => {
   const { fleet, names, core, clock } = await fleetOf({ web: 9 });
   await createCellLease(core, clock, "w1", { agoMs: 400_000 });
+  await somebodyIsHeard(core, clock);
   const now = (): ReturnType<typeof clock.epochMicros> => clock.epochMicros();
   const cells = await listCells(core.client, systemNamespace, now, new AbortController().signal);
   fleet.cellsChanged("other", cells);
@@ -298,6 +301,7 @@ const prefix = "podseidon.kubewharf.io";
 async function cardOf(lease: { readonly agoMs?: number; readonly annotations?: JsonObject }) {
   const { core, clock } = await createFleet();
   await createCellLease(core, clock, "w1", lease);
+  await somebodyIsHeard(core, clock);
   const now = (): ReturnType<typeof clock.epochMicros> => clock.epochMicros();
   const { cells } = await listCells(core.client, systemNamespace, now, new AbortController().signal);
   return { ...cellCard("core", cells.get("w1")!), nowMs: clock.epochMicros() / 1000 };

@@ -12,6 +12,7 @@ import { type SimulatedPod } from "../../../../../src/commands/simulate/simulate
 import { builtInResources } from "../../../../double/index.ts";
 import {
   createCellLease,
+  somebodyIsHeard,
   createFleet,
   createProtector,
   type Fleet,
@@ -59,6 +60,7 @@ test("a drain of some of the pods is planned for these alone", async (t) => {
 test("a silent cell keeps its pods", async (t) => {
   const { fleet } = await fleetOf();
   await fleet.clock.advance(10 * 60_000);
+  await somebodyIsHeard(fleet.core, fleet.clock);
   await shown(t, fleet, ...drain);
 });
 
