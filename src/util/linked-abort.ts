@@ -1,4 +1,6 @@
-/** Ends a piece of work by either of two reasons: its own, and that of whoever it is a part of. */
+/**
+ * Ends a piece of work by either of two reasons: its own, and that of whoever it is a part of. And waits for the end.
+ */
 
 export interface LinkedAbort extends Disposable {
   /** Aborts with the parent, or with `abort`. */
@@ -16,4 +18,10 @@ export function linkedAbort(parent: AbortSignal): LinkedAbort {
   if (parent.aborted) abort();
   else parent.addEventListener("abort", abort, { once: true });
   return { signal: own.signal, abort, [Symbol.dispose]: () => parent.removeEventListener("abort", abort) };
+}
+
+/** Resolves when the signal aborts. For signals that do: one that lives on keeps whoever waits. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -10,6 +10,7 @@
 import { spawn } from "node:child_process";
 import { Problem } from "../../config/reading/problem.ts";
 import { StartError } from "../../lifecycle/component.ts";
+import { aborted } from "../../util/linked-abort.ts";
 import { secretHex } from "../../util/rng.ts";
 import { onClusters, type OpenClusters } from "../clusters/open.ts";
 import { coreOptions, invalid, namespaceOption, workerOption } from "../clusters/options.ts";
@@ -63,7 +64,7 @@ async function served(
   write(`The dashboard is at\n\n  ${running.url}\n\nIt shows what your kubeconfig may read. Ctrl-C ends it.\n`);
   const problem = options.has("open") ? await openBrowser(running.openURL) : undefined;
   if (problem !== undefined) complain(problem);
-  await whenAborted(signal);
+  await aborted(signal);
   await running.close();
   return { exitCode: 0 };
 }
@@ -72,11 +73,6 @@ function readPort(options: CommandOptions): number | Problem {
   const text = valueOf(options, "port") ?? "0";
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   return port <= 65_535 ? port : invalid("port", text, "is no port", "0 (any free one) to 65535");
-}
-
-function whenAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 /** The program that opens a URL on this kind of machine, and its arguments. Pure. */

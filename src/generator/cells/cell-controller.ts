@@ -122,7 +122,7 @@ export class CellController {
     deps.metrics.onScrape(() => {
       const isLeading = this.#leadership !== undefined;
       metrics.setSizes({
-        ghosts: this.#removals.sizes().ghosts,
+        ghosts: isLeading ? this.#removals.sizes().ghosts : 0,
         silent: isLeading ? this.#silentCells : 0,
         affected: isLeading ? this.#conditions.affected : 0,
         ...(isLeading ? this.#retirement.sizes() : { retiring: 0, retiringProtectors: 0 }),

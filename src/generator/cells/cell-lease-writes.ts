@@ -37,6 +37,7 @@ export interface CellLeaseWritesOptions {
 
 export class CellLeaseWrites {
   readonly #options: CellLeaseWritesOptions;
+  /** Others compare renewals for equality: each one differs from all others, also on a clock that was set back. */
   #lastRenewal = 0 as EpochMicros;
   /** Once for ever: of the rights to create, patch and delete one may be missing alone. */
   #isForbiddenLogged = false;
@@ -67,10 +68,11 @@ export class CellLeaseWrites {
 
   /** Moves the renewTime of the observer's own Lease, and creates it when it is not there. */
   async renewObserver(signal: AbortSignal): Promise<LeaseWrite> {
-    const { identity, productVersion, silentAfterMs } = this.#options;
+    const { identity, productVersion, silentAfterMs, clock } = this.#options;
+    this.#lastRenewal = Math.max(clock.epochMicros(), this.#lastRenewal + 1) as EpochMicros;
     const spec = {
       holderIdentity: identity,
-      renewTime: formatMicroTime(this.#nextRenewal()),
+      renewTime: formatMicroTime(this.#lastRenewal),
       leaseDurationSeconds: Math.max(1, Math.ceil(silentAfterMs / 1000)),
     };
     const metadata = {
@@ -82,12 +84,6 @@ export class CellLeaseWrites {
     const named = { ...metadata, name: observerLeaseName };
     const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: named, spec };
     return await this.#write(undefined, "POST", body, signal);
-  }
-
-  /** Others compare renewals for equality: each one differs from all others, also on a clock that was set back. */
-  #nextRenewal(): EpochMicros {
-    this.#lastRenewal = Math.max(this.#options.clock.epochMicros(), this.#lastRenewal + 1) as EpochMicros;
-    return this.#lastRenewal;
   }
 
   async #write(

@@ -75,11 +75,7 @@ export class CellRemovals {
   /** For gauges; a standby queues nothing. */
   sizes(): GeneratorSizes & { readonly ghosts: number } {
     const { size, paced } = this.#removals;
-    return {
-      queue: size,
-      paced,
-      ghosts: this.#isLeading ? this.#leaving.count((cellID) => this.#isLeased(cellID)) : 0,
-    };
+    return { queue: size, paced, ghosts: this.#leaving.count((cellID) => this.#isLeased(cellID)) };
   }
 
   /** As Generator.lead. */

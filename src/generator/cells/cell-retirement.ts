@@ -49,7 +49,9 @@ export class CellRetirement {
   readonly #options: CellRetirementOptions;
   /** By cell. As many as there are Leases with the annotation. */
   #requests: ReadonlyMap<string, Request> = new Map();
-  #left = 0;
+  /** By retiring cell, how many PodProtectors have it. */
+  #left: ReadonlyMap<string, number> = new Map();
+  #protectorsLeft = 0;
 
   constructor(options: CellRetirementOptions) {
     this.#options = options;
@@ -61,23 +63,22 @@ export class CellRetirement {
   }
 
   sizes(): { readonly retiring: number; readonly retiringProtectors: number } {
-    const retiring = [...this.#requests.values()].filter(({ verdict }) => isRetiring(verdict)).length;
-    return { retiring, retiringProtectors: this.#left };
+    return { retiring: this.#left.size, retiringProtectors: this.#protectorsLeft };
   }
 
   /** One round, after each LIST of the Leases. Never rejects. */
   async update(cells: readonly ObservedCell[], signal: AbortSignal): Promise<void> {
     const before = this.#requests;
     this.#requests = this.#judge(cells);
-    const left = this.#leftIn();
+    this.#count();
     for (const { cellID, lease } of cells) {
       const request = this.#requests.get(cellID);
       if (request === undefined || lease === undefined || signal.aborted) continue;
       const { verdict, changed } = request;
-      if (before.get(cellID)?.verdict !== verdict) this.#tell(lease, cellID, verdict, left.get(cellID) ?? 0);
+      if (before.get(cellID)?.verdict !== verdict) this.#tell(lease, cellID, verdict);
       if (changed !== "" && before.get(cellID)?.changed !== changed) this.#tellOfChanges(lease, cellID, changed);
       if (verdict === "refused") await this.#refuse(lease, signal);
-      else if (isRetiring(verdict) && left.get(cellID) === 0) await this.#end(lease, cellID, signal);
+      else if (this.#left.get(cellID) === 0) await this.#end(lease, cellID, signal);
     }
   }
 
@@ -111,23 +112,24 @@ export class CellRetirement {
     return isHurried ? "hurried" : "retiring";
   }
 
-  /** How many PodProtectors have each retiring cell. Hands the first of them over. */
-  #leftIn(): ReadonlyMap<string, number> {
+  /** Which PodProtectors have retiring cells. Hands the first of them over. */
+  #count(): void {
     const left = new Map<string, number>();
-    for (const [cellID, { verdict }] of this.#requests) if (isRetiring(verdict)) left.set(cellID, 0);
-    this.#left = 0;
-    if (left.size === 0) return left;
+    for (const [cellID, { verdict }] of this.#requests)
+      if (verdict === "retiring" || verdict === "hurried") left.set(cellID, 0);
+    this.#left = left;
+    this.#protectorsLeft = 0;
+    if (left.size === 0) return;
     const { protectors, removals, perRound = perRoundDefault } = this.#options;
     let handedOver = 0;
     for (const stored of protectors.values()) {
       const leaving = (stored.protector.status?.cells ?? []).filter(({ cellID }) => left.has(cellID));
       if (leaving.length === 0) continue;
       for (const { cellID } of leaving) left.set(cellID, (left.get(cellID) ?? 0) + 1);
-      this.#left += 1;
+      this.#protectorsLeft += 1;
       // Those that change nevertheless keep no others waiting.
       if (removals.retiring(stored, handedOver < perRound)) handedOver += 1;
     }
-    return left;
   }
 
   /** The cell goes on as if nobody had asked. A Lease that never had a holder was made by a person, to ask. */
@@ -158,9 +160,10 @@ export class CellRetirement {
     );
   }
 
-  #tell(lease: CellLease, cellID: string, verdict: RetirementVerdict, left: number): void {
+  #tell(lease: CellLease, cellID: string, verdict: RetirementVerdict): void {
     const { logger, events, writes } = this.#options;
     const regarding = writes.reference(lease);
+    const left = this.#left.get(cellID);
     switch (verdict) {
       case "waiting":
         logger.info("Asked to retire a cell, waiting until it is certain that nobody counts it", { cell: cellID });
@@ -183,8 +186,4 @@ export class CellRetirement {
         assertNever(verdict);
     }
   }
-}
-
-function isRetiring(verdict: RetirementVerdict | undefined): boolean {
-  return verdict === "retiring" || verdict === "hurried";
 }

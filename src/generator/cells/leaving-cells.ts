@@ -61,7 +61,7 @@ export class LeavingCells {
     else {
       const cells = leaving.map((entry): readonly [string, Seen] => {
         const seen = before?.get(entry.cellID);
-        if (seen !== undefined && isSame(seen.entry, entry)) return [entry.cellID, seen];
+        if (seen !== undefined && isDeepStrictEqual(seen.entry, entry)) return [entry.cellID, seen];
         return [entry.cellID, { entry, sinceMs: nowMs, change: seen && changeOf(seen.entry, entry) }];
       });
       this.#leaving.set(key, { uid, cells: new Map(cells) });
@@ -86,7 +86,7 @@ export class LeavingCells {
   hasStood({ key, uid }: StoredProtector, entry: CellStatus, nowMs: MonotonicMs): boolean {
     const known = this.#leaving.get(key);
     const seen = known?.uid === uid ? known.cells.get(entry.cellID) : undefined;
-    return seen !== undefined && isSame(seen.entry, entry) && later(seen.sinceMs, ghostWindowMs) <= nowMs;
+    return seen !== undefined && later(seen.sinceMs, ghostWindowMs) <= nowMs && isDeepStrictEqual(seen.entry, entry);
   }
 
   /** PodProtectors in which the entry of a leaving cell has changed, and how, for people; "" when none has. */
@@ -104,10 +104,6 @@ export class LeavingCells {
     const all = [...this.#leaving.values()].flatMap(({ cells }) => [...cells.values()]);
     return all.filter(({ entry }) => isGhost(entry) && !isLeased(entry.cellID)).length;
   }
-}
-
-function isSame(before: CellStatus, now: CellStatus): boolean {
-  return before === now || isDeepStrictEqual(before, now);
 }
 
 function changeOf(before: CellStatus, now: CellStatus): string {

@@ -31,14 +31,12 @@ export class SilentCellMarks {
 
   /** Brings marks, Events and the generator's own Lease up to what the newest LIST has shown. Never rejects. */
   async update(cells: readonly ObservedCell[], signal: AbortSignal): Promise<void> {
-    let areAllMarked = true;
     for (const cell of cells) {
       this.#noteReturn(cell);
-      if (!(await this.#mark(cell, signal))) areAllMarked = false;
-      // Others wait for the next round as well: the core is in trouble, or the right is missing.
-      if (!areAllMarked) break;
+      // Others wait for the next round as well, and so does the beat: the core is in trouble, or the right is missing.
+      if (!(await this.#mark(cell, signal))) return;
     }
-    if (areAllMarked && !signal.aborted) await this.#options.writes.renewObserver(signal);
+    if (!signal.aborted) await this.#options.writes.renewObserver(signal);
   }
 
   /** False when the mark is due and could not be written. */

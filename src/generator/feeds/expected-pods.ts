@@ -26,7 +26,7 @@ import { type ScaledKind } from "../../sources/scaled-kind.ts";
 import { type OwnerKind, type SourceRecord } from "../../sources/source.ts";
 import { assert } from "../../util/assert.ts";
 import { type Clock, sleep } from "../../util/clock.ts";
-import { linkedAbort } from "../../util/linked-abort.ts";
+import { aborted, linkedAbort } from "../../util/linked-abort.ts";
 
 /** Pods are waited for so long, as owners are. */
 const listedWithinMs = 10_000;
@@ -316,13 +316,6 @@ export class ExpectedPods {
     // The pods of others are only known by themselves.
     this.#changed(either.namespace, isFollowed && labels.length > 0 ? labels : undefined);
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 /** Whether nothing of it has changed that an answer depends on. */

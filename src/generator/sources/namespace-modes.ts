@@ -18,6 +18,7 @@ import { type EventRecorder } from "../../kube/event-recorder.ts";
 import { type Informer, type InformerEvent, type Stored } from "../../kube/informer.ts";
 import { isKubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
 import { namespaces } from "../../kube/resources.ts";
+import { aborted } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
 import { fieldsOf, type Json } from "../../api/json.ts";
 import { objectKey } from "../../api/object-key.ts";
@@ -143,10 +144,7 @@ export class NamespaceModes {
   async lead(signal: AbortSignal): Promise<void> {
     this.#isLeading = true;
     for (const namespace of this.#options.informer?.values() ?? []) this.#tell(namespace);
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await aborted(signal);
     this.#isLeading = false;
   }
 

@@ -24,6 +24,7 @@ import { type Informer } from "../../kube/informer.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { listBarrier } from "../../kube/watch/index.ts";
 import { podProtectors, pods as podResource, type StoredProtector } from "../../kube/resources.ts";
+import { aborted } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
 import { type CellAlarms } from "./cell-alarms.ts";
@@ -235,9 +236,4 @@ function createHeartbeat(
   });
   runtime.metrics.onScrape(() => metrics.setAge(core, heartbeat.ageMs()));
   return { heartbeat, protectorWatch, tenure };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -60,7 +60,7 @@ type Opinion = { readonly protector: Protector; readonly blocks: boolean } & (
   | { readonly says: "refuse"; readonly need: "quota"; readonly verdict: RefusingVerdict }
   /** Only a write tells: the admission needs a record, or the state may be old or wrong. */
   | { readonly says: "ask"; readonly need: "record" | "quota" | "nothing" }
-  /** Forced, or counted but not protected: admitted, and recorded if possible. */
+  /** Counted but not protected: admitted, and recorded if possible. What is forced needs no opinion (`record`). */
   | { readonly says: "note"; readonly need: "best-effort" | "quota" | "nothing" }
   /** It has no floor: admitted, and recorded if possible. Only a newer state may refuse, which has one. */
   | { readonly says: "offer"; readonly need: "best-effort" }
@@ -236,7 +236,7 @@ export class SeveralProtectors {
 function opinionOf(protector: Protector, blocks: boolean, deletion: Deletion, doubts: Doubts): Opinion {
   const { view, unusable, tombstone } = protector;
   if (tombstone !== undefined) return opinionOfTombstone(protector, blocks, tombstone, deletion);
-  const isNoted = deletion.isForced || (view !== undefined && !isProtected(view, deletion.pod.labels));
+  const isNoted = view !== undefined && !isProtected(view, deletion.pod.labels);
   if (unusable !== undefined) {
     if (isNoted) return { protector, blocks, says: "note", need: "quota" };
     return { protector, blocks, says: "refuse", need: "quota", verdict: { kind: "unusable", reason: unusable.reason } };
@@ -256,7 +256,6 @@ function opinionOf(protector: Protector, blocks: boolean, deletion: Deletion, do
 /** What needs quota is refused: there is nothing that a write could take it from. Nothing else can be recorded. */
 function opinionOfTombstone(protector: Protector, blocks: boolean, tombstone: Tombstone, deletion: Deletion): Opinion {
   const { view, core } = protector;
-  if (deletion.isForced) return { protector, blocks, says: "note", need: "quota" };
   const need = view === undefined ? "quota" : needUnder(view, deletion, core.rule);
   if (need === "nothing") return { protector, blocks, says: "admit", need };
   if (need !== "quota") return { protector, blocks, says: "note", need: "best-effort" };

@@ -103,12 +103,13 @@ export class Protector {
   }
 
   #countsInForce(state: NewestState): CountsInForce {
-    const { uid } = state.view;
+    const { uid, protector } = state.view;
+    const cells = protector.status?.cells ?? [];
     return {
       doubtOf: state.doubtOf,
       silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
       isRetiring: (cellID) => this.core.cells.isForgotten(cellID),
-      held: this.#legacyHold?.held(this.core.clock.monotonicMs()) ?? noneHeld,
+      held: this.#legacyHold?.held(cells, this.core.clock.monotonicMs()) ?? noneHeld,
     };
   }
 
@@ -133,7 +134,6 @@ export class Protector {
     }
     const before = this.#state.view;
     this.#state.watched(view);
-    this.#observe();
     if (this.#state.view === before) return;
     this.core.hasSeenWrites = true;
     this.#onChange?.();
@@ -182,7 +182,6 @@ export class Protector {
   readLive(view: ProtectorView, known: ProtectorView): boolean {
     const shown = this.view;
     const isRestored = this.#state?.readLive(view, known) === true;
-    this.#observe();
     if (this.view !== shown) this.#onChange?.();
     return isRestored;
   }
@@ -219,7 +218,6 @@ export class Protector {
     if (this.#state !== undefined) {
       this.core.hasSeenWrites = true;
       this.#state.wrote(view);
-      this.#observe();
     }
     this.joinTurns();
     this.#turn?.wrote(view.resourceVersion, durationMs, size);
@@ -237,13 +235,6 @@ export class Protector {
       this.#legacyHold ??= new LegacyHold(rule.legacyCellHoldMs);
       this.#legacyHold.admitted(cellID, pod.uid, nowMs);
     }
-    // The watch may have been faster than the answer of the write.
-    this.#observe();
-  }
-
-  /** The newest state may have changed. */
-  #observe(): void {
-    this.#legacyHold?.observe(this.view?.protector.status?.cells ?? [], this.core.clock.monotonicMs());
   }
 
   /** A write on top of `base` met a conflict. Returns the number of conflicts in a row. */

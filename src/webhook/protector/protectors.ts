@@ -33,7 +33,7 @@ export interface ProtectorsOptions {
   readonly onSooner: (protector: Protector) => void;
   /** Called for each invalid state, with the reason; and with undefined when it is valid again, or gone. */
   readonly onUnusable: (protector: Protector, reason: string | undefined) => void;
-  readonly tombstones: Omit<TombstonesOptions, "core" | "clock" | "release">;
+  readonly tombstones: Omit<TombstonesOptions, "core" | "drop">;
 }
 
 const none: readonly never[] = [];
@@ -64,12 +64,7 @@ export class Protectors {
     this.core = options.core;
     this.#options = options;
     const { core } = options;
-    this.#tombstones = new Tombstones({
-      ...options.tombstones,
-      core,
-      clock: core.clock,
-      release: (protector, uid) => this.#release(protector, uid),
-    });
+    this.#tombstones = new Tombstones({ ...options.tombstones, core, drop: (key) => this.#drop(key) });
     core.informer.subscribe({
       onEvent: (event) => this.#onEvent(event),
       onListed: () => {
@@ -177,10 +172,6 @@ export class Protectors {
     // A live read may have shown the mark before the watch.
     const isReleased = marks.isReleased || (protector.view?.uid === uid && protector.view.isReleased);
     if (!this.#tombstones.add(protector, uid, { ...marks, isReleased }, isDeletionSeen)) this.#drop(key);
-  }
-
-  #release(protector: Protector, uid: string): void {
-    if (protector.tombstone?.uid === uid) this.#drop(protector.key);
   }
 
   #drop(key: ObjectKey): void {

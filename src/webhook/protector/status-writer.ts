@@ -106,8 +106,7 @@ export class StatusWriter {
       protector.admitted([...unrecorded, ...counted].filter((_, index) => isRecorded(verdicts[index])));
     }
     protector.recorded();
-    const verdictOf = new Map(counted.map((deletion, index) => [deletion, verdicts[unrecorded.length + index]]));
-    return { kind: "success", results: deletions.map((deletion) => judged(verdictOf.get(deletion))) };
+    return { kind: "success", results: resultsOf(deletions, counted, verdicts.slice(unrecorded.length)) };
   }
 
   /** Returns how the batch ends when the object cannot be judged by what was read; undefined = it can. */
@@ -166,11 +165,14 @@ export class StatusWriter {
       case "gone":
         return this.#vanished(protector, swap.error, deletions);
       case "refused":
-        if (!isReadLive && isKubeError(swap.error, "forbidden", "invalid"))
-          return this.#readAgain(protector, swap.error);
-        return this.#afterFailure(protector, swap.error, deletions);
       case "lost":
-        return this.#afterFailure(protector, swap.error, deletions);
+        // A new CRD shows fields of the same version that the former one dropped. A write without them is refused by
+        // the policies, and the watch tells nothing (docs/upgrading.md#order). So only what was read live is refused
+        // for good.
+        if (isReadLive || !isKubeError(swap.error, "forbidden", "invalid"))
+          return this.#afterFailure(protector, swap.error, deletions);
+        this.#noteFailure(protector, swap.error);
+        return { kind: "retry", delayMs: 0 };
       default:
         return assertNever(swap);
     }
@@ -208,15 +210,6 @@ export class StatusWriter {
     }
   }
 
-  /**
-   * A new CRD shows fields of the same version that the former one dropped. A write without them is refused by the
-   * policies, and the watch tells nothing (docs/upgrading.md#order). So only what was read live is refused for good.
-   */
-  #readAgain(protector: Protector, error: KubeError): ExecuteOutcome<never> {
-    this.#noteFailure(protector, error);
-    return { kind: "retry", delayMs: 0 };
-  }
-
   #noteFailure(protector: Protector, error: KubeError): void {
     protector.lostAnswer();
     this.#options.logger.verbose(2, "Status write failed", {
@@ -235,12 +228,10 @@ export class StatusWriter {
     if (!isLastKnownAllowed(core.name, view.protector.metadata.namespace)) return undefined;
     const counted = deletions.filter(({ pod }) => isCounted(view, pod.labels));
     const verdicts = protector.admitOnLastKnown(counted);
-    const resultOf = new Map(counted.map((deletion, index) => [deletion, judged(verdicts[index])]));
     for (const verdict of verdicts) {
       if (verdict.kind === "admitted" && verdict.isRecorded && !verdict.isRepeated) onLastKnownAdmission(core.name);
     }
-    const results = deletions.map((deletion): ReservationResult => {
-      const result = resultOf.get(deletion) ?? { kind: "not-in-force" };
+    const results = resultsOf(deletions, counted, verdicts).map((result): ReservationResult => {
       if (result.kind !== "judged" || result.verdict.kind !== "retry") return result;
       return { kind: "core-unavailable", trouble: error.message };
     });
@@ -291,9 +282,17 @@ function isRecorded(verdict: Verdict | undefined): boolean {
   return verdict?.kind === "admitted" && verdict.isRecorded;
 }
 
-/** Undefined = not counted any more. */
-function judged(verdict: Verdict | undefined): ReservationResult {
-  return verdict === undefined ? { kind: "not-in-force" } : { kind: "judged", verdict };
+/** `verdicts` on `counted`, in their order; the other `deletions` are not counted any more. */
+function resultsOf(
+  deletions: readonly Deletion[],
+  counted: readonly Deletion[],
+  verdicts: readonly Verdict[],
+): ReservationResult[] {
+  const verdictOf = new Map(counted.map((deletion, index) => [deletion, verdicts[index]]));
+  return deletions.map((deletion) => {
+    const verdict = verdictOf.get(deletion);
+    return verdict === undefined ? { kind: "not-in-force" } : { kind: "judged", verdict };
+  });
 }
 
 function all(deletions: readonly Deletion[], result: ReservationResult): ExecuteOutcome<ReservationResult> {

@@ -9,7 +9,7 @@ import { type GeneratorState, isLetGo, readGeneratorState } from "../../kube/gen
 import { asKubeError, type KubeError } from "../../kube/kube-client.ts";
 import { MissedReleases, readListEveryMs } from "../../kube/missed-releases.ts";
 import { type ReadDefinition } from "../../kube/pod-protectors.ts";
-import { type Clock, givenMs, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
+import { givenMs, later, type MonotonicMs, type Timer } from "../../util/clock.ts";
 import { type Core } from "./core.ts";
 import { type Fate, fateOf, type GoneReason, type Marks, type Tombstone, unknownGraceMs } from "./departure.ts";
 import { type Protector } from "./protector.ts";
@@ -23,9 +23,8 @@ export interface TombstonesOptions {
   readonly stateNamespace: string;
   /** 0 = for ever. */
   readonly ttlMs: number;
-  readonly clock: Clock;
-  /** Called before `onGone`: it no longer applies, unless another object has its name. */
-  readonly release: (protector: Protector, uid: string) => void;
+  /** Called before `onGone`: it no longer applies. `forget` is called by that. */
+  readonly drop: (key: ObjectKey) => void;
   /** A PodProtector was found to be a tombstone. */
   readonly onRaised: (protector: Protector, tombstone: Tombstone) => void;
   /** It is no longer one; `wasRaised`: the former was called. */
@@ -71,7 +70,7 @@ export class Tombstones {
   constructor(options: TombstonesOptions) {
     this.#options = options;
     this.#missed = new MissedReleases(options.core.informer);
-    this.#listReadAtMs = options.clock.monotonicMs();
+    this.#listReadAtMs = options.core.clock.monotonicMs();
   }
 
   get size(): number {
@@ -80,15 +79,15 @@ export class Tombstones {
 
   /**
    * The object of the protector is gone; `last` is its last state, `isDeletionSeen` as in departure.ts. Returns whether
-   * it stays in force.
+   * it stays in force; if not, it is to be dropped.
    */
   add(protector: Protector, uid: string, last: Marks, isDeletionSeen: boolean): boolean {
-    const { clock, stateNamespace, core } = this.#options;
+    const { stateNamespace, core } = this.#options;
     const tombstone: Tombstone = {
       uid,
       maker: last.maker,
-      sinceMs: clock.monotonicMs(),
-      since: clock.epochMicros(),
+      sinceMs: core.clock.monotonicMs(),
+      since: core.clock.epochMicros(),
       stateNamespace,
     };
     const entry: Entry = {
@@ -102,10 +101,7 @@ export class Tombstones {
       isRaised: false,
     };
     // What is certain needs no reading.
-    if (this.#fateOf(entry).kind === "gone") {
-      this.#entries.delete(protector.key);
-      return false;
-    }
+    if (this.#fateOf(entry).kind === "gone") return false;
     this.#entries.set(protector.key, entry);
     protector.vanished(tombstone);
     this.#look();
@@ -135,7 +131,7 @@ export class Tombstones {
   #lookAfter(delayMs: number): void {
     if (this.#closed.signal.aborted) return;
     this.#timer?.cancel();
-    this.#timer = this.#options.clock.setTimer(delayMs, () => void this.#read());
+    this.#timer = this.#options.core.clock.setTimer(delayMs, () => void this.#read());
   }
 
   async #read(): Promise<void> {
@@ -162,18 +158,18 @@ export class Tombstones {
     if (this.#isWanted) return this.#lookAfter(0);
     if (this.#failures > 0) return this.#lookAfter(Math.min(lookIntervalMs, retryMs * 2 ** (this.#failures - 1)));
     const isBusy = this.#entries.size > 0 || this.#options.core.definition.isDue;
-    this.#lookAfter(isBusy ? lookIntervalMs : givenMs(this.#options.clock, readListEveryMs));
+    this.#lookAfter(isBusy ? lookIntervalMs : givenMs(this.#options.core.clock, readListEveryMs));
   }
 
   #isListOld(): boolean {
-    const { clock } = this.#options;
+    const { clock } = this.#options.core;
     return later(this.#listReadAtMs, givenMs(clock, readListEveryMs)) <= clock.monotonicMs();
   }
 
   async #readState(): Promise<GeneratorState | undefined> {
-    const { core, stateNamespace, clock } = this.#options;
+    const { core, stateNamespace } = this.#options;
     const { signal } = this.#closed;
-    const sentAtMs = clock.monotonicMs();
+    const sentAtMs = core.clock.monotonicMs();
     this.#listReadAtMs = sentAtMs;
     const wasCurrent = this.#missed.isCurrent();
     try {
@@ -200,22 +196,21 @@ export class Tombstones {
   }
 
   #fateOf({ last, tombstone, isDeletionSeen, isLetGo: letGo, definition, definitionUID }: Entry): Fate {
-    const { clock, ttlMs } = this.#options;
-    const goneForMs = clock.monotonicMs() - tombstone.sinceMs;
+    const { core, ttlMs } = this.#options;
+    const goneForMs = core.clock.monotonicMs() - tombstone.sinceMs;
     const { mayHaveBeenReleased = false } = tombstone;
     const evidence = { isDeletionSeen, goneForMs, isLetGo: letGo, mayHaveBeenReleased, definition, definitionUID };
-    return fateOf(last, evidence, { ttlMs, graceMs: givenMs(clock, unknownGraceMs) });
+    return fateOf(last, evidence, { ttlMs, graceMs: givenMs(core.clock, unknownGraceMs) });
   }
 
   #decide(entry: Entry): void {
     const { protector, tombstone } = entry;
-    const { release, onRaised, onGone } = this.#options;
+    const { drop, onRaised, onGone } = this.#options;
     // It has come back meanwhile, or is gone once more.
     if (this.#entries.get(protector.key) !== entry) return;
     const fate = this.#fateOf(entry);
     if (fate.kind === "gone") {
-      this.#entries.delete(protector.key);
-      release(protector, tombstone.uid);
+      drop(protector.key);
       return onGone(protector, tombstone, fate.why, entry.isRaised);
     }
     if (entry.isRaised) return;

@@ -66,10 +66,12 @@ test("the end of a tombstone is told when its beginning was, or when nobody has 
 
 test("the end of a tombstone by time is always told", () => {
   const { report, protector, tombstone, events, lines } = reported();
-  for (const why of ["expired", "absent-for-long"] as const) report.onGone(protector, tombstone, why, false);
-  assert.equal(lines().length, 2);
+  const whys = ["expired", "absent-for-long", "perhaps-released"] as const;
+  for (const why of whys) report.onGone(protector, tombstone, why, false);
+  assert.equal(lines().length, whys.length);
   assert.match(events[0] ?? "", /--webhook-tombstone-ttl is over/);
-  assert.match(events[1] ?? "", /for an hour/);
+  assert.match(events[1] ?? "", /has not made it again for an hour/);
+  assert.match(events[2] ?? "", /more were released than the list of releases holds/);
 });
 
 test("what cannot be read is counted, and a missing right is logged once for each resource", () => {

@@ -117,8 +117,8 @@ export const mutationsOfAdmission: readonly Mutation[] = [
     name: "legacy-cells-are-not-held",
     why: "an own admission that a Go aggregator forgets too soon goes on being subtracted",
     file: "webhook/protector/doubts/legacy-hold.ts",
-    find: `else admission.hasVanished = true;`,
-    replace: `else this.#admissions.delete(id);`,
+    find: `else if (!holds(admission)) pods.set(`,
+    replace: `else if (!holds(admission)) void (`,
     scenario: "42-go-aggregator-forgets",
   },
   {

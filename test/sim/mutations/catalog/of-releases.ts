@@ -64,7 +64,7 @@ export const mutationsOfReleases: readonly Mutation[] = [
     name: "generator-beats-without-its-marks",
     why: "the generator beats only when all silent cells are marked: its beat says that the others are not",
     file: "generator/cells/silent-cell-marks.ts",
-    find: `if (!(await this.#mark(cell, signal))) areAllMarked = false;`,
+    find: `if (!(await this.#mark(cell, signal))) return;`,
     replace: `await this.#mark(cell, signal);`,
     scenario: "43h-marks-that-fail",
   },
@@ -80,8 +80,10 @@ export const mutationsOfReleases: readonly Mutation[] = [
     name: "entries-stand-by-their-counts-alone",
     why: "whoever admits in a cell that is leaving keeps it: its whole entry must stand unchanged",
     file: "generator/cells/leaving-cells.ts",
-    find: `return before === now || isDeepStrictEqual(before, now);`,
-    replace: `return before === now || isDeepStrictEqual(before.aggregation, now.aggregation);`,
+    find: `import { isDeepStrictEqual } from "node:util";`,
+    replace: `import { isDeepStrictEqual as isEqual } from "node:util";
+const isDeepStrictEqual = (before: CellStatus, now: CellStatus): boolean =>
+  isEqual(before.aggregation, now.aggregation);`,
     scenario: "43i-admitted-while-retired",
   },
 ];

@@ -164,3 +164,24 @@ test("counts by an aggregator without heartbeats are told to the observer of the
   core.deliver();
   assert.deepEqual(cells.countedByOthers, ["c1"]);
 });
+
+test("a pod without a cell is refused by what no cell would change: an invalid or a lost PodProtector", async () => {
+  const invalid = { ...blueAndGreen(), spec: { minAvailable: "many", selector: {} } };
+  const unusable = await world([invalid], byLabel).replica.review(deleteReview(pod("p")), { cellID: "by-label" });
+  assert.equal(unusable.allowed, false);
+  assert.match(unusable.message, /core\/ns\/web is invalid/);
+  const { core, replica } = world([{ ...blueAndGreen() }], byLabel);
+  core.watches = false;
+  core.remove("ns/web");
+  replica.informers[0]!.miss("ns/web");
+  const lost = await replica.review(deleteReview(pod("p")), { cellID: "by-label" });
+  assert.equal(lost.allowed, false);
+  assert.match(lost.message, /core\/ns\/web is gone from the core cluster/);
+});
+
+test("a refusal for want of a cell names one of several PodProtectors, and says how many more there are", async () => {
+  const { replica } = world([blueAndGreen(), protector({ name: "zone", cells: [cell("blue", 60)] })], byLabel);
+  const { allowed, message } = await replica.review(deleteReview(pod("p")), { cellID: "by-label" });
+  assert.equal(allowed, false);
+  assert.match(message, /So no aggregator counts it for PodProtector core\/ns\/web and 1 more\. /);
+});

@@ -93,6 +93,15 @@ tellsAll(new URL("told/handler.txt", import.meta.url), {
     with: { unsynced: true },
     do: [deleted(forced)],
   },
+  "the webhook allows force-delete of a pod that no PodProtector counts, and writes nothing": {
+    of: [atFloor()],
+    do: [deleted({ ...forced, labels: { app: "other" } })],
+  },
+  "--webhook-dry-run allows deletions before the PodProtectors are listed, and says so": {
+    of: [atFloor()],
+    with: { ...dryRun, unsynced: true },
+    do: [deleted()],
+  },
   "the webhook records force-delete in the cores that are listed while another one is not": {
     of: { east: [atFloor()], west: [atFloor()] },
     with: { unsynced: true },

@@ -122,6 +122,26 @@ test("a held review is answered at once when its PodProtector lets go of the pod
   }
 });
 
+test("a held review is answered at once when its PodProtector vanishes, is made again, or is dropped", async () => {
+  const web = protector({ cells: [cell("c1", 90)] });
+  const metadata = web["metadata"] as Json;
+  for (const [object, allowed, text] of [
+    [undefined, false, /is gone from the core cluster/],
+    [{ ...web, metadata: { ...metadata, uid: "another" } }, false, /was made again a moment ago/],
+    [{ ...web, metadata: { ...metadata, annotations: { [annotations.released]: "" } }, spec: {} }, true, /^$/],
+  ] as const) {
+    const { clock, core, replica } = await fullWorld();
+    const { answer } = sent(replica, ownedReview("p"));
+    await clock.advance(100);
+    if (object === undefined) core.remove("ns/web");
+    else core.put(object);
+    const { elapsedMs, ...answered } = await settle(clock, answer);
+    assert.equal(answered.allowed, allowed, answered.message);
+    assert.match(answered.message, text);
+    assert.ok(elapsedMs < 150, `${elapsedMs}`);
+  }
+});
+
 test("a held review is judged by a PodProtector that has come to count the pod meanwhile", async () => {
   const { clock, core, replica } = await fullWorld();
   const { answer } = sent(replica, ownedReview("p"));

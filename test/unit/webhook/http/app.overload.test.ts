@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cell, deleteReview, pod, protector } from "../support/objects.ts";
+import { appThatNotes, bindingsOf } from "../support/noting-app.ts";
 import { world, settle } from "../support/replica.ts";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -34,6 +35,29 @@ test("large reviews beyond those that may wait get a 429 that the API server can
   await clock.advance(1_000);
   const codes = (await Promise.all(waiting)).map(({ http, body }) => [http, body["kind"]].join(" "));
   assert.deepEqual([...new Set(codes)].sort(), ["200 AdmissionReview", "429 Status"]);
+});
+
+test("reviews of one address that hold too much while they are decided get a 429, until one of them ends", async () => {
+  const { fetch, hold, contexts, clock } = appThatNotes();
+  const labels = { app: "x".repeat(2_500_000) };
+  const large = deleteReview(pod("p", { labels }));
+  const post = async (): Promise<number> => {
+    const answered = fetch(new Request("http://x/c1", { method: "POST" }), bindingsOf("POST", "/c1", large));
+    while (clock.pendingTimers === 0) await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(1_000);
+    return (await answered).status;
+  };
+  const release = hold();
+  // 5 MB each, of 32.
+  const held = [];
+  for (let count = 1; count <= 6; count += 1) {
+    held.push(post());
+    while (contexts.length < count) await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(await post(), 429);
+  release();
+  assert.deepEqual(await Promise.all(held), Array(6).fill(200));
+  assert.equal(await post(), 200);
 });
 
 test("reviews that cannot be decided fill neither the log nor a line of it", async () => {

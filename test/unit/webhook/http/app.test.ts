@@ -1,65 +1,13 @@
 import assert from "node:assert/strict";
-import { type HttpBindings } from "@hono/node-server";
-import { once } from "node:events";
-import net from "node:net";
-import { Readable } from "node:stream";
-import { test, type TestContext } from "node:test";
-import { listen } from "../../../../src/server/index.ts";
-import { silentLogger } from "../../../../src/util/logger.ts";
-import { silentMetrics } from "../../../../src/util/metrics.ts";
-import { createVirtualClock } from "../../../support/virtual-clock.ts";
-import { createWebhookApp } from "../../../../src/webhook/http/app.ts";
-import { allowed } from "../../../../src/webhook/decide/decision.ts";
-import { type ReviewContext } from "../../../../src/webhook/decide/case.ts";
-import { PodCells } from "../../../../src/webhook/decide/subject/pod-cell.ts";
-import { type Review } from "../../../../src/webhook/decide/subject/subject.ts";
+import { test } from "node:test";
+import { type LogFields, silentLogger } from "../../../../src/util/logger.ts";
+import { allowed, type Decision, refusedForNow } from "../../../../src/webhook/decide/decision.ts";
 import { reviewsInFlightMax } from "../../../../src/webhook/http/in-flight-limit.ts";
-import { KnownCells } from "../../../../src/webhook/known-cells.ts";
-import { createWebhookMetrics } from "../../../../src/webhook/metrics.ts";
+import { appThatNotes, appThatThrows, review } from "../support/noting-app.ts";
 import { cell, deleteReview, type Json, pod, protector } from "../support/objects.ts";
-import { RecordedMetrics, world } from "../support/replica.ts";
+import { world } from "../support/replica.ts";
 
 const small = () => world([protector({ cells: [cell("c1", 100)] })]).replica;
-
-/** Of no interest to the app, but for `isForced`. */
-const review: Review = { cause: "DeletePod", user: "", isForced: false, read: () => assert.fail("read") };
-
-/** An app whose handler notes the context of the review. */
-function appThatNotes(pathPrefix = "", allowedCells: readonly string[] = []) {
-  const contexts: ReviewContext[] = [];
-  let gate: Promise<void> | undefined;
-  /** Decisions wait until the result is called. */
-  const hold = (): (() => void) => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    gate = promise;
-    return resolve;
-  };
-  const recorded = new RecordedMetrics();
-  const clock = createVirtualClock();
-  const { fetch, overloadReason } = createWebhookApp({
-    pathPrefix,
-    allowedCells: new Set(allowedCells),
-    clientCells: new Map(),
-    cells: new PodCells(undefined, new Set()),
-    productVersion: "1.0.0",
-    dryRun: false,
-    handler: {
-      read: () => review,
-      async decide(_review, context) {
-        contexts.push(context);
-        if (context.overload !== undefined) return context.overload;
-        await gate;
-        return allowed("Unmatched");
-      },
-    },
-    clock,
-    logger: silentLogger,
-    metrics: createWebhookMetrics(recorded, new KnownCells(["c1"])),
-  });
-  const ask = async (path: string, init: RequestInit) => fetch(new Request(`http://webhook${path}`, init));
-  const post = (path: string) => ask(path, { method: "POST", body: JSON.stringify(deleteReview(pod("p"))) });
-  return { ask, fetch, contexts, recorded, post, hold, clock, overloadReason };
-}
 
 test("routes take the cell from one percent-decoded path segment after the prefix", async () => {
   const { contexts, post } = appThatNotes("/hook");
@@ -105,6 +53,50 @@ test("cells that are not among the allowed ones get a 404 that the API server ca
   assert.deepEqual([...recorded.values.keys()], ['webhook_http_error{cell="other",error="CellNotAllowed"}']);
 });
 
+test("a client that may not speak for the cell gets a 403 that the API server can quote", async () => {
+  const { contexts, recorded, post } = appThatNotes("", [], { clientCells: new Map([["one", new Set(["c1"])]]) });
+  const response = await post("/c1");
+  const { kind, code, message } = (await response.json()) as Json;
+  assert.deepEqual([response.status, kind, code], [403, "Status", 403]);
+  assert.match(String(message), /a client without a certificate may not speak for the cell "c1"/);
+  assert.equal(recorded.count('webhook_http_error{cell="c1",error="CellNotOfClient"}'), 1);
+  assert.equal(contexts.length, 0);
+});
+
+test("the log tells each decision, and of which review it is, when it is asked for that much", async () => {
+  const lines: (readonly [string, LogFields | undefined])[] = [];
+  const logger = {
+    ...silentLogger,
+    isVerbose: () => true,
+    verbose: (_level: number, message: string, fields?: LogFields) => void lines.push([message, fields]),
+  };
+  const decisions: Decision[] = [
+    allowed("Unmatched"),
+    { ...allowed("Forced"), warnings: ["one", "two"] },
+    refusedForNow("Overloaded", "too many", []),
+    { kind: "error", tag: "Odd", message: "broken" },
+  ];
+  const handler = { read: () => review, decide: () => Promise.resolve(decisions.shift() ?? assert.fail("no more")) };
+  const { post } = appThatNotes("", [], { logger, handler });
+  for (const status of [200, 200, 200, 500]) assert.equal((await post("/c1")).status, status);
+  const asked = { cell: "c1", pod: "ns/", requestUid: "review-1", operation: "DELETE" };
+  assert.deepEqual(lines, [
+    ["Review decided", { ...asked, decision: "allowed", status: "Unmatched" }],
+    ["Review decided", { ...asked, decision: "allowed", status: "Forced", message: "one; two" }],
+    ["Review decided", { ...asked, decision: "refused", status: "Overloaded", message: "too many" }],
+    ["Review decided", { ...asked, decision: "error", tag: "Odd", message: "broken" }],
+  ]);
+});
+
+test("a body that breaks off is answered with 400 and a well-formed refusal", async () => {
+  const { ask, contexts } = appThatNotes();
+  const body = new ReadableStream({ start: (controller) => controller.error(new Error("gone")) });
+  const response = await ask("/c1", { method: "POST", body, duplex: "half" });
+  assert.equal(response.status, 400);
+  assert.equal(((await response.json()) as { response: Json }).response["allowed"], false);
+  assert.equal(contexts.length, 0);
+});
+
 test("what cannot be a cell gets a 404 that the API server can quote, and no label of its own", async () => {
   const { contexts, recorded, post } = appThatNotes();
   const segments = ["evil%0Acell", "%00", "%1b[31m", "a%2Fb", "zelle-%C3%A4", "%ff", "-a", "c".repeat(64)];
@@ -138,116 +130,6 @@ test("an overload is answered at once by refusing the review, and is over when r
   assert.equal(overloadReason(), undefined);
   const again = (await (await post()).json()) as { response: Json };
   assert.equal(again.response["allowed"], true);
-});
-
-/** What a listener hands over. */
-const bindingsOf = (method: string, url: string): HttpBindings => {
-  const incoming = Readable.from([Buffer.from(JSON.stringify(deleteReview(pod("p"))))]);
-  return { incoming: Object.assign(incoming, { method, url, headers: {} }) } as unknown as HttpBindings;
-};
-
-test("a review from a listener is decided by its path and query, and other requests get 404 or 405", async () => {
-  const { fetch, contexts } = appThatNotes("/v1.0");
-  const send = async (method: string, url: string): Promise<number> =>
-    (await fetch(new Request(`http://x${url}`, { method }), bindingsOf(method, url))).status;
-  for (const [url, cellID, deadlineMonotonicMs] of [
-    ["/v1.0/c1?timeout=5s", "c1", 4_000],
-    ["/v1.0/c-1.x?timeout=30s", "c-1.x", 29_000],
-    ["/v1.0/c1?timeout=1m30s", "c1", 29_000],
-    ["/v1.0/c1?timeout=2s&x=y", "c1", 1_000],
-    ["/v1.0/a%2Eb?timeout=5s", "a.b", 4_000],
-    ["/v1.0/c1", "c1", 9_000],
-  ] as const) {
-    assert.equal(await send("POST", url), 200, url);
-    const context = contexts.at(-1);
-    assert.deepEqual([context?.cellID, context?.deadlineMonotonicMs], [cellID, deadlineMonotonicMs], url);
-  }
-  for (const url of ["/v1x0/c1?timeout=5s", "/c1?timeout=5s", "/v1.0/c1/?timeout=5s", "/v1.0/..?timeout=5s"]) {
-    assert.equal(await send("POST", url), 404, url);
-  }
-  assert.equal(await send("PUT", "/v1.0/c1?timeout=5s"), 405);
-});
-
-test("a mistake of the program is answered with HTTP 500 over a listener as well", async () => {
-  const { fetch } = appThatThrows();
-  const url = "/c1?timeout=5s";
-  const response = await fetch(new Request(`http://x${url}`, { method: "POST" }), bindingsOf("POST", url));
-  assert.equal(response.status, 500);
-  assert.equal(((await response.json()) as Json)["kind"], "Status");
-});
-
-/**
- * The app behind a listener; `post` writes the head of a request with this body length and then what there is of the
- * body.
- */
-async function serve(t: TestContext) {
-  const { fetch, contexts, hold, clock } = appThatNotes();
-  const listener = await listen({
-    name: "webhook",
-    fetch,
-    bindAddress: "127.0.0.1",
-    port: 0,
-    portFlag: "webhook-port",
-    readHeaderTimeoutMs: 10_000,
-    connectionsMax: 10,
-    clock,
-    logger: silentLogger,
-  });
-  t.after(() => listener.close(0));
-  const post = (length: number, body: string, path = "/c1?timeout=5s"): net.Socket => {
-    const socket = net.connect({ host: "127.0.0.1", port: listener.port });
-    t.after(() => socket.destroy());
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`);
-    return socket.setEncoding("utf8");
-  };
-  return { clock, contexts, post, hold };
-}
-const text = JSON.stringify(deleteReview(pod("p")));
-
-test("a review is answered with its length and type", async (t) => {
-  const { post } = await serve(t);
-  const [answer] = (await once(post(text.length, text), "data")) as [string];
-  assert.match(answer, /^HTTP\/1.1 200 OK\r\n/);
-  assert.match(answer, /\r\nContent-Type: application\/json\r\n/);
-  assert.match(answer, /\r\nContent-Length: \d+\r\n/);
-  assert.match(answer, /"allowed":true/);
-});
-
-test("the decision is told when its caller goes, and not when it was answered", async (t) => {
-  const { contexts, post, hold } = await serve(t);
-  const answered = post(text.length, text);
-  await once(answered, "data");
-  answered.destroy();
-  await once(answered, "close");
-  const release = hold();
-  const waiting = post(text.length, text);
-  while (contexts.length < 2) await new Promise((resolve) => setImmediate(resolve));
-  const gone = once(contexts[1]?.signal ?? assert.fail(), "abort");
-  waiting.destroy();
-  await gone;
-  release();
-  assert.equal(contexts[0]?.signal?.aborted, false);
-});
-
-test("a body that says it is too large is refused before it has come", async (t) => {
-  const { contexts, post } = await serve(t);
-  const [answer] = (await once(post(8 * 1024 * 1024, "{"), "data")) as [string];
-  assert.match(answer, /^HTTP\/1.1 413 /);
-  assert.match(answer, /the body is larger than 7340032 bytes/);
-  assert.equal(contexts.length, 0);
-});
-
-test("a body that does not come is answered with HTTP 408, and its connection ends", async (t) => {
-  const { clock, post } = await serve(t);
-  const socket = post(text.length, "{");
-  let answer = "";
-  socket.on("data", (chunk: string) => (answer += chunk));
-  const closed = once(socket, "close");
-  while (clock.pendingTimers === 0) await new Promise((resolve) => setImmediate(resolve));
-  await clock.advance(4_000);
-  await closed;
-  assert.match(answer, /^HTTP\/1.1 408 /);
-  assert.match(answer, /the body came too slowly/);
 });
 
 test("deadlines are kept to the millisecond when the core does not answer", async () => {
@@ -372,22 +254,6 @@ test("the webhook answers a mistake of the program with HTTP 500, logs it, and s
   assert.equal(response.status, 500);
   assert.equal(((await response.json()) as Json)["kind"], "Status");
 });
-
-function appThatThrows() {
-  const { fetch } = createWebhookApp({
-    pathPrefix: "",
-    allowedCells: new Set(),
-    clientCells: new Map(),
-    cells: new PodCells(undefined, new Set()),
-    productVersion: "1.0.0",
-    dryRun: false,
-    handler: { read: () => review, decide: () => Promise.reject(new Error("a bug")) },
-    clock: createVirtualClock(),
-    logger: silentLogger,
-    metrics: createWebhookMetrics(silentMetrics, new KnownCells(["c1"])),
-  });
-  return { fetch };
-}
 
 test("the root says where reviews go, and as a 404, so that asking for it earns a connection no place", async () => {
   for (const prefix of ["", "/podseidon"]) {

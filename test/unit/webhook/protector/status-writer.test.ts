@@ -236,3 +236,30 @@ test("status writes do not complain about pruning when the core keeps the fields
   await replica.review(deleteReview(pod("p")));
   assert.equal(replica.metrics.count("extension_fields_pruned_total"), 0);
 });
+
+test("status writes with an answer that nobody can read, or without one, are tried again on a live read", async () => {
+  for (const refuse of ["malformed", "aborted"] as const) {
+    const { core, replica } = world([roomy()]);
+    let failures = 1;
+    core.script = ({ method }) => (method === "PUT" && failures-- > 0 ? { refuse } : "none");
+    assert.equal((await replica.review(deleted())).allowed, true);
+    assert.deepEqual(
+      core.requests.map(({ method }) => method),
+      ["PUT", "GET", "PUT"],
+    );
+  }
+});
+
+test("a refusal by a state that may be old holds when the core no longer has the object", async () => {
+  const { core, replica } = world([protector({ cells: [cell("c1", 80)] })]);
+  core.watches = false;
+  core.remove("ns/web");
+  replica.informers[0]!.silence = 60_000;
+  const { allowed, message } = await replica.review(deleted());
+  assert.equal(allowed, false);
+  assert.match(message, /too few/);
+  assert.deepEqual(
+    core.requests.map(({ method }) => method),
+    ["GET"],
+  );
+});

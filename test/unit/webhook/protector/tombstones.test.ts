@@ -211,3 +211,34 @@ test("a replica stays ready while the core answers that it knows no PodProtector
   informer.list(false);
   assert.equal(replica.webhook.unreadyReasons.get("core")?.(), undefined);
 });
+
+test("a PodProtector that is invalid when it vanishes refuses what it may have meant to protect", async () => {
+  const { review, miss } = await vanished({ ...generated, spec: { minAvailable: "many", selector: {} } });
+  await miss();
+  const { allowed, message } = await review();
+  assert.equal(allowed, false);
+  assert.match(message, /core\/ns\/web is gone from the core cluster without having been released/);
+});
+
+test("a tombstone by whose criterion the pod is not up leaves it to the others that count it", async () => {
+  const { core, replica, informer, miss } = await vanished();
+  const other = protector({ ...counted, name: "zone" });
+  const zone = { ...other, spec: { ...(other["spec"] as object), healthCriterion: "Running" } };
+  core.put(zone);
+  informer.show("ns/zone", core.object("ns/zone"));
+  await miss();
+  const { allowed, audit } = await replica.review(deleteReview(pod("p", { ready: false })));
+  assert.equal(allowed, true);
+  assert.deepEqual(audit, { "admit-by-podprotectors": "core/ns/web=nothing,core/ns/zone=quota" });
+});
+
+test("what was invalid and is marked as released at once is gone, and its deletion says nothing more", async () => {
+  const metadata = { ...(generated["metadata"] as object), annotations: { [annotations.released]: "" } };
+  const { core, review, lines } = await vanished();
+  core.watches = true;
+  core.put({ ...generated, metadata, spec: { minAvailable: "many", selector: {} } });
+  assert.equal((await review()).allowed, true);
+  core.remove(key);
+  assert.equal((await review()).allowed, true);
+  assert.equal(lines(/gone/), 0);
+});

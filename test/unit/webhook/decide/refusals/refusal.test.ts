@@ -315,3 +315,18 @@ test("a record whose write has failed, came too late or found no room has the wo
   assert.equal(unrecorded.recordFailure({ kind: "cancelled" }), "Cancelled");
   assert.equal(unrecorded.recordFailure({ kind: "overloaded" }), "Overloaded");
 });
+
+test("refusals tell of several cells that are not heard in the plural, and name three of them at most", () => {
+  const both = figures.cells.map((one) => ({ ...one, unconfirmed: 20 }));
+  const { message } = refuse(retry("unconfirmed", { figures: { ...figures, cells: both } }), owner, {
+    lateForMs: () => 65_000,
+  });
+  assert.match(message, /settles when they are heard again/);
+  assert.match(message, /Not heard: cell "c1" for 65 s, cell "c2" for 65 s, cell "c3" for 65 s, 2 more\./);
+});
+
+test("a refusal by a PodProtector that follows workloads names its own fields, and nothing that overrides them", () => {
+  const { name, fields, undone, hasVanished, isUndrainable } = owner;
+  const { message } = refuse(rejected(), { name, fields, undone, hasVanished, isUndrainable });
+  assert.match(message, /The floor is set by spec\.replicas and \S+ of Deployment default\/web; edits of/);
+});

@@ -9,8 +9,8 @@ import { anonymous, cell, counts, packed, single } from "../../../accounting/sam
 
 const byGo = { totalReplicas: 9, availableReplicas: 9 };
 const goCell = (buckets: readonly Bucket[], cellID = "a"): CellStatus => cell(byGo, buckets, cellID);
-const heldBy = (hold: LegacyHold, ms: number): string[] =>
-  [...hold.held(at(ms))].flatMap(([cellID, uids]) => [...uids].map((uid) => `${cellID}/${uid}`));
+const heldBy = (hold: LegacyHold, cells: readonly CellStatus[], ms: number): string[] =>
+  [...hold.held(cells, at(ms))].flatMap(([cellID, uids]) => [...uids].map((uid) => `${cellID}/${uid}`));
 
 /** Remembers x and y of the cell a, and z of b, admitted at 0, 1 and 2 s. */
 function remembering(): LegacyHold {
@@ -22,43 +22,39 @@ function remembering(): LegacyHold {
 }
 
 test("nothing is held while the history has it, single or packed", () => {
-  const hold = remembering();
-  hold.observe([goCell([single("x"), packed(["y", "other"], 5)]), goCell([single("z")], "b")], at(3_000));
-  assert.deepEqual(heldBy(hold, 3_000), []);
+  const cells = [goCell([single("x"), packed(["y", "other"], 5)]), goCell([single("z")], "b")];
+  assert.deepEqual(heldBy(remembering(), cells, 3_000), []);
 });
 
 test("what a Go aggregator has dropped is held until the time after its admission is over", () => {
   const hold = remembering();
-  hold.observe([goCell([]), goCell([anonymous(1)], "b")], at(3_000));
-  assert.deepEqual(heldBy(hold, 3_000), ["a/x", "a/y", "b/z"]);
-  assert.deepEqual(heldBy(hold, 9_999), ["a/x", "a/y", "b/z"]);
-  assert.deepEqual(heldBy(hold, 10_000), ["a/y", "b/z"]);
-  assert.deepEqual(heldBy(hold, 11_999), ["b/z"]);
-  assert.deepEqual(heldBy(hold, 12_000), []);
+  const cells = [goCell([]), goCell([anonymous(1)], "b")];
+  assert.deepEqual(heldBy(hold, cells, 3_000), ["a/x", "a/y", "b/z"]);
+  assert.deepEqual(heldBy(hold, cells, 9_999), ["a/x", "a/y", "b/z"]);
+  assert.deepEqual(heldBy(hold, cells, 10_000), ["a/y", "b/z"]);
+  assert.deepEqual(heldBy(hold, cells, 11_999), ["b/z"]);
+  assert.deepEqual(heldBy(hold, cells, 12_000), []);
 });
 
 test("what comes back into the history is held no more, and again when it vanishes again", () => {
   const hold = remembering();
-  hold.observe([goCell([]), goCell([], "b")], at(3_000));
-  hold.observe([goCell([single("x")]), goCell([], "b")], at(4_000));
-  assert.deepEqual(heldBy(hold, 4_000), ["a/y", "b/z"]);
+  const dropped = [goCell([]), goCell([], "b")];
+  assert.deepEqual(heldBy(hold, dropped, 3_000), ["a/x", "a/y", "b/z"]);
+  assert.deepEqual(heldBy(hold, [goCell([single("x")]), goCell([], "b")], 4_000), ["a/y", "b/z"]);
   hold.admitted("a", "x", at(5_000));
-  hold.observe([goCell([]), goCell([], "b")], at(6_000));
-  assert.deepEqual(heldBy(hold, 14_999), ["a/x"]);
+  assert.deepEqual(heldBy(hold, dropped, 14_999), ["a/x"]);
 });
 
 test("what one of our aggregators has settled, or a cell that was removed has had, is forgotten", () => {
   const hold = remembering();
-  hold.observe([cell(counts(9), [], "a")], at(3_000));
-  hold.observe([goCell([]), goCell([], "b")], at(4_000));
-  assert.deepEqual(heldBy(hold, 4_000), []);
+  assert.deepEqual(heldBy(hold, [cell(counts(9), [], "a")], 3_000), []);
+  assert.deepEqual(heldBy(hold, [goCell([]), goCell([], "b")], 4_000), []);
 });
 
 test("no more than ten thousand admissions are remembered, the newest", () => {
   const hold = new LegacyHold(10_000);
   for (let index = 0; index <= 10_000; index++) hold.admitted("a", `p${index}`, at(index / 100));
-  hold.observe([goCell([])], at(200));
-  const held = heldBy(hold, 200);
+  const held = heldBy(hold, [goCell([])], 200);
   assert.equal(held.length, 10_000);
   assert.equal(held[0], "a/p1");
 });
