@@ -73,8 +73,8 @@ async function messageBeforeSync(): Promise<string> {
   return (await replica.review(deleteReview(pod("p")))).message;
 }
 
-/** Of a pod that cannot be there, or of something that is no deletion: no matter of a PodProtector. */
-type OtherStatus = "NotFound" | "NotRelevant";
+/** Of a pod that the caller does not mean, or of something that is no deletion: no matter of a PodProtector. */
+type OtherStatus = "NotFound" | "Conflict" | "NotRelevant";
 type AllowingStatus =
   | "Unmatched"
   | "AlreadyTerminating"

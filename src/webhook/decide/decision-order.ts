@@ -82,6 +82,13 @@ export const subjectOrder: readonly Rule<OtherSubject>[] = [
     decide: (subject) => refusedAs(subject, "NotFound"),
   },
   {
+    name: "conflict",
+    when: "an eviction whose preconditions do not fit the pod",
+    answer: "refused, 409",
+    statuses: ["Conflict"],
+    decide: (subject) => refusedAs(subject, "Conflict"),
+  },
+  {
     name: "unreadable",
     when: "the pod cannot be read, from the review or from its cluster",
     answer: "HTTP 500: the failurePolicy decides",

@@ -20,6 +20,7 @@ export type RequestStatus =
   | "NotRelevant"
   /** The pod of an eviction does not exist. */
   | "NotFound"
+  | "Conflict"
   /** Below the floor even when nothing unconfirmed was used. */
   | "Rejected"
   /** May be admitted when earlier admissions are confirmed. */
@@ -62,9 +63,9 @@ export type Audit = Readonly<Record<string, string>>;
 export interface Refused {
   readonly kind: "refused";
   readonly status: RequestStatus;
-  readonly code: 404 | 429 | 500 | 503;
+  readonly code: 404 | 409 | 429 | 500 | 503;
   /** metav1.Status.reason. */
-  readonly reason: "NotFound" | "TooManyRequests" | "InternalError" | "ServiceUnavailable";
+  readonly reason: "NotFound" | "Conflict" | "TooManyRequests" | "InternalError" | "ServiceUnavailable";
   readonly message: string;
   readonly causes: readonly Cause[];
   readonly audit: Audit;

@@ -5,7 +5,7 @@ import { podFields } from "../decide/subject/pod-fields.ts";
 /** An Eviction, or the pod that a status write would leave behind. */
 const object: Kept = {
   metadata: { annotations: true },
-  deleteOptions: { dryRun: true },
+  deleteOptions: { dryRun: true, preconditions: { uid: true, resourceVersion: true } },
   status: { phase: true },
 };
 

@@ -12,6 +12,8 @@ export interface DeletionOptions {
   /** Default: the pod's own terminationGracePeriodSeconds. */
   readonly gracePeriodSeconds?: number;
   readonly dryRun?: boolean;
+  /** What the pod must be. */
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
 /** One request. `code` is 0 when there was no answer. */
@@ -38,11 +40,12 @@ export async function deleteNow(admin: AdminClient, namespace: string, name: str
 }
 
 async function deletePod(admin: AdminClient, name: string, options: DeletionOptions): Promise<DeletionAttempt> {
-  const { namespace, how, gracePeriodSeconds, dryRun = false } = options;
+  const { namespace, how, gracePeriodSeconds, preconditions, dryRun = false } = options;
   const path = podPath(namespace, name);
   const deleteOptions = {
     ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
     ...(dryRun ? { dryRun: ["All"] } : {}),
+    ...(preconditions && { preconditions }),
   };
   const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace }, deleteOptions };
   const startMs = performance.now();

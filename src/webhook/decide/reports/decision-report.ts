@@ -51,7 +51,7 @@ export class DecisionReport {
     const reason = reasonOf(decision, refusal);
     this.#options.metrics.decided(result, reason, cellID);
     // The answer of every API server to a pod that is gone already.
-    if (reason === "NotFound") return;
+    if (reason === "NotFound" || reason === "Conflict") return;
     const line = lineOf(result);
     if (line === undefined) return;
     const podProtector = refusal?.audit["reject-by-podprotector"];

@@ -12,7 +12,9 @@ import { annotations } from "../../../api/v1alpha1/names.ts";
 import { type CriterionAnnotation } from "../../../config/config.ts";
 import { asKubeError, type KubeClient, resourcePath } from "../../../kube/kube-client.ts";
 import { pods } from "../../../kube/resources.ts";
+import { fieldsOf } from "../../../api/json.ts";
 import { assertNever } from "../../../util/assert.ts";
+import { printable } from "../../../util/printable.ts";
 import { type Clock, type MonotonicMs } from "../../../util/clock.ts";
 import { type Refused } from "../decision.ts";
 import { endsPod, nodeNameOf } from "./disguised-deletion.ts";
@@ -205,11 +207,13 @@ interface Eviction {
   /** Its own annotations. */
   readonly annotations: Labels;
   readonly isEvaluateOnly: boolean;
+  /** What the pod must be; whoever does not say so names none. */
+  readonly preconditions: { readonly uid?: unknown; readonly resourceVersion?: unknown };
 }
 
 function evictionOf(
   { object: raw, userInfo, namespace, name, dryRun }: AdmissionRequest,
-  options: SubjectOptions,
+  subject: SubjectOptions,
   context: SubjectContext,
 ): Review {
   const cause = "EvictPod";
@@ -219,9 +223,11 @@ function evictionOf(
   if (raw === null || typeof raw !== "object")
     return decided(cause, user, failed("NilObject", "object is nil in eviction review request"));
   const own = readAnnotations(raw);
-  const isEvaluateOnly = dryRun === true || asksForDryRun(raw);
-  const eviction = { namespace, name, annotations: own, isEvaluateOnly };
-  const read = reading(eviction, options, context);
+  const options = fieldsOf(fieldsOf(raw)["deleteOptions"]);
+  const isEvaluateOnly = dryRun === true || asksForDryRun(options);
+  const preconditions = fieldsOf(options["preconditions"]);
+  const eviction = { namespace, name, annotations: own, isEvaluateOnly, preconditions };
+  const read = reading(eviction, subject, context);
   return { cause, user, isForced: isForced(own), evictedFrom: namespace, read };
 }
 
@@ -239,6 +245,8 @@ async function readEviction(eviction: Eviction, options: SubjectOptions, context
   }
   // The Eviction's annotation takes precedence over the Pod's, key by key.
   const merged = { ...readAnnotations(read.raw), ...eviction.annotations };
+  const conflict = conflictOf(eviction.preconditions, pod);
+  if (conflict !== undefined && !isForced(merged)) return { kind: "refused", refusal: conflict, isForced: false };
   return {
     kind: "deletion",
     operation: "evict",
@@ -247,6 +255,25 @@ async function readEviction(eviction: Eviction, options: SubjectOptions, context
     isEvaluateOnly: eviction.isEvaluateOnly,
     isForced: isForced(merged),
   };
+}
+
+/**
+ * An API server compares the preconditions after it has asked us, so such an eviction would fail, and hold quota for a
+ * settle window. It is not let through without a record: under a mistyped cell, another cluster's pod was read.
+ */
+function conflictOf({ uid, resourceVersion }: Eviction["preconditions"], pod: PodRecord): Refused | undefined {
+  const failing =
+    typeof uid === "string" && uid !== pod.uid
+      ? (["UID", uid, pod.uid] as const)
+      : typeof resourceVersion === "string" && resourceVersion !== pod.resourceVersion
+        ? (["ResourceVersion", resourceVersion, pod.resourceVersion] as const)
+        : undefined;
+  if (failing === undefined) return undefined;
+  const [what, asked, present] = failing;
+  const message =
+    `Operation cannot be fulfilled on Pod ${JSON.stringify(pod.name)}: the ${what} in the precondition ` +
+    `(${printable(asked.slice(0, uidLengthMax))}) does not match the ${what} in record (${present})`;
+  return { kind: "refused", status: "Conflict", code: 409, reason: "Conflict", message, causes: [], audit: {} };
 }
 
 type ReadPod =
@@ -347,10 +374,7 @@ function isForced(own: Labels): boolean {
 }
 
 /** deleteOptions.dryRun of an Eviction: not empty means "All", the only value that there is. */
-function asksForDryRun(eviction: object): boolean {
-  const options: unknown = (eviction as { readonly deleteOptions?: unknown }).deleteOptions;
-  if (typeof options !== "object" || options === null) return false;
-  const dryRun: unknown = (options as { readonly dryRun?: unknown }).dryRun;
+function asksForDryRun({ dryRun }: { readonly dryRun?: unknown }): boolean {
   return Array.isArray(dryRun) && dryRun.length > 0;
 }
 

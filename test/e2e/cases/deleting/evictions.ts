@@ -19,7 +19,7 @@ export const evictionCases = e2eCases({
     150 * second,
     drained,
   ],
-  "eviction: dry runs of deletions and evictions are judged and write nothing": [90 * second, dryRun],
+  "eviction: dry runs, and evictions of a former pod, are judged and write nothing": [90 * second, dryRun],
 });
 
 async function drained(context: CaseContext): Promise<Figures> {
@@ -106,9 +106,9 @@ async function dryRun(context: CaseContext): Promise<Figures> {
   const options = { kubectl: context.assets.kubectl, processes: context.processes, cluster };
   const deletion = (name: string): Promise<KubectlResult> =>
     kubectl(options, "delete", "pod", name, "--dry-run=server", `--namespace=${namespace}`);
+  const evicting = (name: string) => ({ namespace, names: [name], concurrency: 1, how: "evict" }) as const;
   const eviction = async (name: string, isDryRun: boolean): Promise<number | undefined> => {
-    const how = { namespace, names: [name], concurrency: 1, how: "evict", dryRun: isDryRun } as const;
-    const [attempt] = await deletePods(cluster.admin, how);
+    const [attempt] = await deletePods(cluster.admin, { ...evicting(name), dryRun: isDryRun });
     return attempt?.code;
   };
   const version = async (): Promise<string> => (await fleet.protector("web")).metadata.resourceVersion;
@@ -122,6 +122,13 @@ async function dryRun(context: CaseContext): Promise<Figures> {
   assert.equal((await reviews()) - reviewsBefore, 2, "the webhook judged both");
   assert.equal(await version(), before);
   assert.equal(available.serving, 3);
+
+  const formerPod = { preconditions: { uid: "00000000-0000-0000-0000-000000000000" } };
+  const [ofFormerPod] = await deletePods(cluster.admin, { ...evicting("web-0"), ...formerPod });
+  assert.equal(ofFormerPod?.code, 409);
+  assert.match(ofFormerPod?.message ?? "", /the UID in the precondition/);
+  assert.equal((await reviews()) - reviewsBefore, 3);
+  assert.equal(await version(), before, "what cannot succeed takes no quota");
 
   assert.equal(await eviction("web-0", false), 201);
   await fleet.waitCounted("web", 2);

@@ -40,6 +40,11 @@ const examples: Readonly<Record<string, Example>> = {
   "status-write": { of: [roomy()], review: endReview(pod("p"), { userInfo: { username: "system:node:n1" } }) },
   "absent-in-dry-run": { of: [roomy()], with: workerOf(undefined), review: evictReview("p", {}, { dryRun: true }) },
   "not-found": { of: [roomy()], with: workerOf(undefined), review: evictReview("p") },
+  conflict: {
+    of: [roomy()],
+    with: workerOf(() => pod("p")),
+    review: evictReview("p", { deleteOptions: { preconditions: { uid: "other" } } }),
+  },
   unreadable: { of: [roomy()], review: deleteReview(null) },
   terminating: { of: [atFloor()], review: deleteReview(pod("p", { terminating: true })) },
   finished: { of: [atFloor()], review: deleteReview(pod("p", { phase: "Failed" })) },

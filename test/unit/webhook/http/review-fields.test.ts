@@ -51,6 +51,10 @@ const samples: readonly (readonly [string, unknown])[] = [
   ["an old object that is none", deleteReview([1, { metadata: {} }])],
   ["the end of a pod", endReview(pod("p", { nodeName: "n1" }))],
   ["an eviction", evictReview("p")],
+  [
+    "an eviction with preconditions",
+    evictReview("p", { deleteOptions: { preconditions: { uid: "u", resourceVersion: "7", other: ["x"] } } }),
+  ],
   ["a dry run of an eviction", evictReview("p", { deleteOptions: { dryRun: ["All"], gracePeriodSeconds: 5 } })],
   ["a forced eviction", evictReview("p", { metadata: { annotations: { [annotations.forceDelete]: "" } } })],
   ["an eviction without object", evictReview("p", {}, { object: null })],

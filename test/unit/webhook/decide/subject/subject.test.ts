@@ -192,3 +192,53 @@ test("no criterion is asked for without such an annotation, also for names that 
   const inherited = [{ criterion: "Ready", annotation: { key: "constructor", value: "R" } }] as const;
   assert.equal(criterionOf({}, inherited), undefined);
 });
+
+test("an eviction whose preconditions do not fit the pod conflicts, as the API server would find", async () => {
+  const evicted = pod("p");
+  const { uid, resourceVersion } = (evicted as { metadata: Record<string, string> }).metadata;
+  for (const [preconditions, what] of [
+    [{ uid: "00000000-0000-0000-0000-000000000000" }, "UID"],
+    [{ uid: "" }, "UID"],
+    [{ resourceVersion: `${resourceVersion}0` }, "ResourceVersion"],
+    [{ uid, resourceVersion: "1" }, "ResourceVersion"],
+  ] as const) {
+    for (const dryRun of [[], ["All"]]) {
+      const subject = await subjectOf(evictReview("p", { deleteOptions: { preconditions, dryRun } }), () => evicted);
+      assert.ok(subject.kind === "refused", JSON.stringify(preconditions));
+      assert.deepEqual([subject.refusal.code, subject.refusal.reason, subject.isForced], [409, "Conflict", false]);
+      assert.match(
+        subject.refusal.message,
+        new RegExp(`^Operation cannot be fulfilled on Pod "p": the ${what} in the precondition .* in record`),
+      );
+    }
+  }
+});
+
+test("preconditions that fit, or are none, change nothing, and a person's force goes before them", async () => {
+  const evicted = pod("p");
+  const { uid, resourceVersion } = (evicted as { metadata: Record<string, string> }).metadata;
+  for (const preconditions of [
+    { uid, resourceVersion },
+    { uid },
+    { resourceVersion },
+    {},
+    null,
+    "text",
+    { uid: null },
+  ]) {
+    const subject = await subjectOf(evictReview("p", { deleteOptions: { preconditions } }), () => evicted);
+    assert.equal(subject.kind, "deletion", JSON.stringify(preconditions));
+  }
+  const forced = { metadata: { annotations: { [annotations.forceDelete]: "" } } };
+  const wrong = { ...forced, deleteOptions: { preconditions: { uid: "other" } } };
+  const subject = await subjectOf(evictReview("p", wrong), () => evicted);
+  assert.ok(subject.kind === "deletion" && subject.isForced);
+});
+
+test("text of a stranger in a precondition is shortened and printable", async () => {
+  const preconditions = { uid: `\u202e${"x".repeat(10_000)}` };
+  const subject = await subjectOf(evictReview("p", { deleteOptions: { preconditions } }));
+  assert.ok(subject.kind === "refused");
+  assert.ok(subject.refusal.message.length < 400);
+  assert.doesNotMatch(subject.refusal.message, /\u202e/);
+});
