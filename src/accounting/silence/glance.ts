@@ -36,10 +36,8 @@ const looksToNotice = 3;
  * with the label of heartbeats, those of the generator and of observers as well.
  */
 export function unwrittenForMs(leases: readonly CellLease[], now: EpochMicros): number | undefined {
-  const agoMs = leases.flatMap(({ renewedAt }) =>
-    renewedAt === undefined ? [] : [(now - epochMicrosOf(renewedAt)) / 1000],
-  );
-  const seconds = Math.max(...leases.map(({ durationSeconds = silentAfterSecondsDefault }) => durationSeconds));
+  const seconds = Math.max(0, ...leases.map(({ durationSeconds = 0 }) => durationSeconds)) || silentAfterSecondsDefault;
+  const agoMs = leases.flatMap(({ renewedAt: at }) => (at === undefined ? [] : [(now - epochMicrosOf(at)) / 1000]));
   const leastMs = Math.max(0, Math.min(...agoMs));
   return agoMs.length > 0 && leastMs > silenceTimes(seconds * 1000).contactMs ? leastMs : undefined;
 }

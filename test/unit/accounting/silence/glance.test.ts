@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { packDigests, digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
-import { glanceAt, silentFor } from "../../../../src/accounting/silence/glance.ts";
+import { glanceAt, silentFor, unwrittenForMs } from "../../../../src/accounting/silence/glance.ts";
 import { Contact } from "../../../../src/accounting/silence/contact.ts";
 import { CellSilence } from "../../../../src/accounting/silence/cell-silence.ts";
 import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
@@ -75,4 +75,23 @@ test("a cell is late when it should have been heard by now, until it is silent",
   assert.equal(glance({ renewedAt: timeOf(-46) }).lateForMs, 46_000);
   assert.equal(glance({ renewedAt: timeOf(-400) }).lateForMs, undefined);
   assert.equal(glance({}).lateForMs, undefined);
+});
+
+test("nobody is heard when the newest beat of all is older than anybody's are apart", () => {
+  const cell = (seconds: number, durationSeconds?: number) =>
+    lease("w1", "1", { renewedAt: timeOf(-seconds), durationSeconds });
+  const generator = (seconds: number) => lease(undefined, "1", { renewedAt: timeOf(-seconds) });
+  assert.equal(unwrittenForMs([], now), undefined);
+  assert.equal(unwrittenForMs([lease("w1", "1")], now), undefined, "who has never beaten tells nothing");
+  assert.equal(unwrittenForMs([cell(600), generator(45)], now), undefined);
+  assert.equal(unwrittenForMs([cell(600), generator(46)], now), 46_000);
+  assert.equal(unwrittenForMs([cell(600), cell(-60)], now), undefined, "a clock that is ahead was heard just now");
+  assert.equal(unwrittenForMs([cell(10, 12), generator(4)], now), 4_000, "others write no duration");
+});
+
+test("for as long as nobody could be heard a cell falls neither silent nor behind its time", () => {
+  const at = (seconds: number) => glanceAt(lease("w1", "1", { renewedAt: timeOf(-seconds) }), now, 300_000);
+  assert.deepEqual([at(310).heardAgoMs, at(310).lateForMs, at(310).silentForMs], [310_000, undefined, undefined]);
+  assert.equal(at(350).lateForMs, 350_000);
+  assert.equal(at(500).silentForMs, 500_000, "before that it was silent already");
 });
