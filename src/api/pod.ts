@@ -39,6 +39,11 @@ export interface PodRecord {
   readonly isRunning: boolean;
   /** Condition Ready is True. */
   readonly isReady: boolean;
+  /**
+   * Its kubelet is not heard: the control plane has made Ready False, without a reason, and left ContainersReady True
+   * (Kubernetes' MarkPodsNotReady; a kubelet gives a reason, and readiness gates are one). It may well serve.
+   */
+  readonly isUnseen: boolean;
   /** lastTransitionTime of the Ready condition while it is True. */
   readonly readySince: EpochMicros | undefined;
   /** The newest moment that the object itself proves, by the reader that `readPodRecord` was given. */
@@ -83,6 +88,7 @@ export function readPodRecord(
     isInitialized: conditions.isInitialized,
     isRunning: phase === "Running",
     isReady: conditions.isReady,
+    isUnseen: phase === "Running" && conditions.isWithdrawn,
     readySince: conditions.readySince,
     eventTime: readEventTime(metadata, status),
     workloadKind: readKind(metadata),
@@ -113,22 +119,32 @@ function readStringMap(value: unknown): Labels {
 
 function readConditions(
   status: Unchecked<V1PodStatus> | undefined,
-): Pick<PodRecord, "isScheduled" | "isInitialized" | "isReady" | "readySince"> {
+): Pick<PodRecord, "isScheduled" | "isInitialized" | "isReady" | "readySince"> & { readonly isWithdrawn: boolean } {
   let isScheduled = false;
   let isInitialized = false;
   let isReady = false;
+  let areContainersReady = false;
+  let isNotReadyForNoReason = false;
   let readySince: EpochMicros | undefined;
   for (const item of asList(status?.conditions)) {
-    const { type, status: is, lastTransitionTime } = fieldsOf<V1PodCondition>(item);
+    const { type, status: is, reason, lastTransitionTime } = fieldsOf<V1PodCondition>(item);
+    if (type === "Ready" && is === "False") isNotReadyForNoReason = reason === undefined || reason === "";
     if (is !== "True") continue;
     if (type === "PodScheduled") isScheduled = true;
     else if (type === "Initialized") isInitialized = true;
+    else if (type === "ContainersReady") areContainersReady = true;
     else if (type === "Ready") {
       isReady = true;
       readySince = parseTime(lastTransitionTime);
     }
   }
-  return { isScheduled, isInitialized, isReady, readySince };
+  return {
+    isScheduled,
+    isInitialized,
+    isReady,
+    isWithdrawn: isNotReadyForNoReason && areContainersReady && !isReady,
+    readySince,
+  };
 }
 
 /**

@@ -133,7 +133,7 @@ export class World {
       settleWindowMs,
       lost: this.lost,
       isAway: (checker) => !this.coresLeft.some(({ checkers }) => checkers.values().some((one) => one === checker)),
-      isCalm: () => this.calm.is && this.#isExact,
+      isCalm: () => this.calm.is && this.isExact,
       isOfThisRelease: (replica) => this.isOfThisRelease(replica),
     });
     this.orphans = new Orphans(this.kernel, options.plan);
@@ -225,7 +225,8 @@ export class World {
     return cell;
   }
 
-  get #isExact(): boolean {
+  /** Nothing in it keeps the product from its promises. */
+  get isExact(): boolean {
     const { algorithm = "observed", plan } = this.options;
     return algorithm === "observed" && !inexact.some((name) => plan.faults.has(name));
   }
@@ -253,7 +254,7 @@ export class World {
       checkers,
       lost,
       calm,
-      isExact: this.#isExact,
+      isExact: this.isExact,
       isByPreviousRelease: () => this.#isByPreviousRelease(),
       onBreach: (breach) => void totals.breaches.push(breach),
       onRestoreBreach: (breach) => void totals.restoreBreaches.push(breach),

@@ -6,8 +6,8 @@
  * - First counts (no recorded version, or another countedSpec) need a snapshot that has passed a LIST barrier which was
  *   sent after that was seen (docs/accounting.md#first-counts), and a settle window after this process has listed the
  *   PodProtectors, or one was made again (docs/accounting.md#re-made-objects).
- * - Version and time alone cause no write; counts, settled buckets, newly countable pods, and generations that were not
- *   seen do (docs/accounting.md#edits-that-are-undone).
+ * - Version and time alone cause no write; counts, settled buckets, newly countable pods, pods that are unseen at a
+ *   higher version, and generations that were not seen do (docs/accounting.md#edits-that-are-undone).
  */
 import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
 import { compareResourceVersions } from "../../api/resource-version.ts";
@@ -64,7 +64,13 @@ export function planCell(input: CellPlanInput): CellPlan {
   const becameCountable =
     census.newestAvailableAt !== undefined &&
     (countedAt === undefined || census.newestAvailableAt > epochMicrosOf(countedAt));
-  const isAsRecorded = settlement.settled.size === 0 && !becameCountable && haveSameCounts(recorded, census.counts);
+  // A webhook believes that such a pod is not counted only by counts from its version on.
+  const isUnseenAnew =
+    census.newestUnseen !== undefined &&
+    recorded?.resourceVersion !== undefined &&
+    compareResourceVersions(recorded.resourceVersion, census.newestUnseen) < 0;
+  const isAsRecorded =
+    settlement.settled.size === 0 && !becameCountable && !isUnseenAnew && haveSameCounts(recorded, census.counts);
   if (fromMs === undefined && isAsRecorded) return { kind: "unchanged" };
   return { kind: "write", cell: cellOf(input, recorded) };
 }
@@ -83,7 +89,8 @@ export function haveSameCounts(recorded: Aggregation | undefined, counts: PodCou
     (recorded.readyReplicas ?? 0) === counts.readyReplicas &&
     (recorded.scheduledReplicas ?? 0) === counts.scheduledReplicas &&
     (recorded.runningReplicas ?? 0) === counts.runningReplicas &&
-    (recorded.initializedReplicas ?? 0) === counts.initializedReplicas
+    (recorded.initializedReplicas ?? 0) === counts.initializedReplicas &&
+    (recorded.unseenReplicas ?? 0) === (counts.unseenReplicas ?? 0)
   );
 }
 

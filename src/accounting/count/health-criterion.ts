@@ -56,6 +56,19 @@ export function canMeet(criterion: HealthCriterion, pod: PodRecord, minReadySeco
   }
 }
 
+/**
+ * True when this version of the pod is only *unseen* for the criterion: it is not counted, and would be if its kubelet
+ * were heard (docs/accounting.md#unseen-pods). The other criteria do not depend on that.
+ */
+export function isUnseenBy(criterion: HealthCriterion, pod: PodRecord): boolean {
+  return pod.isUnseen && !pod.isTerminating && !pod.isTerminal && (criterion === "Ready" || criterion === "Available");
+}
+
+/** True when the criterion may refuse the deletion of this version of the pod. */
+export function mayRefuse(criterion: HealthCriterion, pod: PodRecord, minReadySeconds: number): boolean {
+  return canMeet(criterion, pod, minReadySeconds) || isUnseenBy(criterion, pod);
+}
+
 /** The count of a cell that the criterion compares with minAvailable. */
 export function countFor(criterion: HealthCriterion, counts: Aggregation): number {
   switch (criterion) {

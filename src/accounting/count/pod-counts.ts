@@ -1,5 +1,6 @@
 /** Counts the pods of one cell for one PodProtector. */
 import { type PodRecord } from "../../api/pod.ts";
+import { newerResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { availableFrom } from "./health-criterion.ts";
 
@@ -10,6 +11,8 @@ export interface PodCounts {
   readonly scheduledReplicas: number;
   readonly initializedReplicas: number;
   readonly runningReplicas: number;
+  /** Of those that are not Ready: they may well serve. Absent = none, as nearly always. */
+  readonly unseenReplicas?: number;
 }
 
 export interface PodCensus {
@@ -18,6 +21,8 @@ export interface PodCensus {
   readonly nextAvailableAt: EpochMicros | undefined;
   /** The newest moment at which a pod that is counted as available became so; undefined when none is counted. */
   readonly newestAvailableAt: EpochMicros | undefined;
+  /** The highest version of a pod that is unseen; undefined = none is. */
+  readonly newestUnseen: ResourceVersion | undefined;
 }
 
 /** Counts `pods` at the moment `now`. Terminating and finished pods count for nothing. O(pods). */
@@ -30,12 +35,18 @@ export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, no
     initializedReplicas: 0,
     runningReplicas: 0,
   };
+  let unseenReplicas = 0;
+  let newestUnseen: ResourceVersion | undefined;
   let nextAvailableAt: EpochMicros | undefined;
   let newestAvailableAt: EpochMicros | undefined;
   for (const pod of pods) {
     if (pod.isTerminating || pod.isTerminal) continue;
     counts.totalReplicas += 1;
     if (pod.isReady) counts.readyReplicas += 1;
+    else if (pod.isUnseen) {
+      unseenReplicas += 1;
+      newestUnseen = newerResourceVersion(pod.resourceVersion, newestUnseen);
+    }
     if (pod.isScheduled) counts.scheduledReplicas += 1;
     if (pod.isInitialized) counts.initializedReplicas += 1;
     if (pod.isRunning) counts.runningReplicas += 1;
@@ -48,5 +59,10 @@ export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, no
       nextAvailableAt = from;
     }
   }
-  return { counts, nextAvailableAt, newestAvailableAt };
+  return {
+    counts: unseenReplicas === 0 ? counts : { ...counts, unseenReplicas },
+    nextAvailableAt,
+    newestAvailableAt,
+    newestUnseen,
+  };
 }

@@ -6,7 +6,7 @@ import { epochMicrosOf, type MicroTime } from "../../api/micro-time.ts";
 import { type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type PodDeletion } from "../history/record.ts";
-import { availableFrom, canMeet, type HealthCriterion } from "../count/health-criterion.ts";
+import { availableFrom, canMeet, type HealthCriterion, isUnseenBy } from "../count/health-criterion.ts";
 
 /** The deletion of one pod, as one PodProtector sees it. */
 export interface Disruption extends PodDeletion {
@@ -15,6 +15,8 @@ export interface Disruption extends PodDeletion {
   readonly isProtected: boolean;
   /** The force-delete annotation: allowed whatever the quota says. */
   readonly isForced: boolean;
+  /** By who repairs dead nodes, after a patience and with brakes of its own: an unseen pod is one that is not Ready. */
+  readonly isRepair?: boolean | undefined;
   /** The PodProtector refuses nothing: it is judged like any other, and recorded in any case. */
   readonly isShadow?: boolean;
 }
@@ -32,6 +34,8 @@ export type Need =
    * meet its criterion.
    */
   | "record"
+  /** Takes nothing, but goes only where the pods that are seen reach the floor. */
+  | "floor"
   /** Needs quota. */
   | "quota";
 
@@ -57,6 +61,7 @@ export function needOf(
   const { pod, criterion, operation } = disruption;
   if (pod.isTerminating || pod.isTerminal) return "nothing";
   const bestEffort = disruption.isForced || !disruption.isProtected || !hasFloor(minAvailable);
+  if (isUnseenBy(criterion, pod) && disruption.isRepair !== true && !bestEffort) return "floor";
   if (!canMeet(criterion, pod, minReadySeconds)) {
     if (operation === "delete") return "nothing";
     return bestEffort ? "record-best-effort" : "record";

@@ -5,7 +5,7 @@
  * its counts, of pods that they do not show, takes nothing from other cells. In a cell that nobody has ever counted it
  * takes from the sum.
  */
-import { type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { type Aggregation, type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type CountedSpec } from "../count/counted-spec.ts";
 import { countFor, type HealthCriterion } from "../count/health-criterion.ts";
 import { totalWeight } from "../history/bucket.ts";
@@ -35,6 +35,8 @@ export interface CellFigures {
   readonly aggregated: number;
   /** What was counted last, in force or not. */
   readonly last: number;
+  /** Pods that are not counted only because their kubelets are not heard; absent = none, or not told. */
+  readonly unseen?: number;
   /**
    * Weights of the cell's unsettled buckets, and pods that are held without one. Those of a silent cell stand in its
    * history, but are not added up.
@@ -106,6 +108,7 @@ export function figuresOf(
       ...(silentForMs !== undefined && { silentForMs }),
       aggregated: counts === "in-force" && silentForMs === undefined ? last : 0,
       last,
+      ...unseenIn(cell.aggregation, criterion),
       unconfirmed: totalWeight(cell.admissionHistory?.buckets) + (context.held.get(cell.cellID)?.size ?? 0),
     };
   });
@@ -120,6 +123,11 @@ export function figuresOf(
     outstanding: perCell.reduce((sum, cell) => sum + (cell.silentForMs === undefined ? cell.unconfirmed : 0), 0),
     cells: perCell,
   };
+}
+
+function unseenIn({ unseenReplicas = 0 }: Partial<Aggregation> = {}, criterion: HealthCriterion): { unseen?: number } {
+  const isOfReadiness = criterion === "Ready" || criterion === "Available";
+  return unseenReplicas > 0 && isOfReadiness ? { unseen: unseenReplicas } : {};
 }
 
 /**

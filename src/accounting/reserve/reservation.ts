@@ -10,6 +10,7 @@
  *
  * Invariant: a record never adds a cell, so that a mistyped or forged cell name leaves nothing in a status.
  */
+import { compareResourceVersions } from "../../api/resource-version.ts";
 import {
   type Bucket,
   type CellStatus,
@@ -42,6 +43,8 @@ export interface ReservationContext extends CountsContext {
   readonly config: HistoryConfig;
   /** What the protector's status holds. */
   readonly fill: Fill;
+  /** The status may not be the newest, so that only a write on it proves anything. Absent = it is. */
+  readonly isOld?: boolean;
   /** Default: those of production. */
   readonly historyLimits?: HistoryLimits | undefined;
   /** Write podName into new buckets of this cell. */
@@ -70,7 +73,13 @@ export type Verdict =
 
 export type RefusingVerdict =
   /** Fewer pods than required, even if all unconfirmed admissions turn out to be unused. */
-  | { readonly kind: "rejected"; readonly figures: QuotaFigures; readonly missed?: readonly string[] }
+  | {
+      readonly kind: "rejected";
+      readonly figures: QuotaFigures;
+      readonly missed?: readonly string[];
+      /** The pod is not counted, as its kubelet is not heard, and those that are counted do not reach the floor. */
+      readonly isUnseen?: true;
+    }
   /**
    * May be admitted once earlier admissions are confirmed: "unconfirmed" (quota), "lag-limit" (maxConcurrentLag),
    * "full-buffer" (the history of the cell), "full-status" (that of all cells together). `missed`, here and above:
@@ -203,7 +212,10 @@ function judge(
   const silentForMs = context.silentForMs(disruption.cellID);
   const isRetiring = context.isRetiring?.(disruption.cellID) === true;
   // Counts that are not in force tell a pod's age all the same.
-  const need = needOf(disruption, protector.spec, cell?.aggregation?.countedAt, context.now);
+  const asked = needOf(disruption, protector.spec, cell?.aggregation?.countedAt, context.now);
+  // What was counted before the pod was lost sight of may hold it.
+  const isProven = context.isOld !== true && isCountedSince(disruption.pod, cell, countsThere);
+  const need = asked === "floor" && !isProven ? "quota" : asked;
   if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
 
   const buckets = cell?.admissionHistory?.buckets ?? [];
@@ -233,7 +245,14 @@ function judge(
     const silence = silentForMs === undefined ? {} : { silentForMs };
     return { verdict: { kind: "counts-pending", awaited: [disruption.cellID], figures, ...silence } };
   }
-  if (full !== undefined) return { verdict: { kind: "retry", cause: full, figures } };
+  const isUnrecorded = need === "floor" && disruption.operation === "delete";
+  if (full !== undefined && !isUnrecorded) return { verdict: { kind: "retry", cause: full, figures } };
+  if (need === "floor") {
+    const refusal = refusalToUnseen(figures);
+    if (refusal !== undefined) return { verdict: refusal };
+    if (isUnrecorded) return { verdict: { kind: "admitted", need: "nothing", isRecorded: false, isRepeated: false } };
+    return { verdict: { kind: "admitted", need: "record", isRecorded: true, isRepeated }, recorded };
+  }
   if (need === "quota") {
     const refusal = refusalOf(figures, isRepeated ? 0 : 1, context.config);
     if (refusal?.kind === "retry" && refusal.cause === "unconfirmed")
@@ -241,6 +260,20 @@ function judge(
     if (refusal !== undefined) return { verdict: refusal };
   }
   return { verdict: { kind: "admitted", need, isRecorded: true, isRepeated }, recorded };
+}
+
+/** Whether the counts of the cell are from this version of the pod or a later one. */
+function isCountedSince({ resourceVersion }: Disruption["pod"], cell: CellStatus | undefined, countsThere: boolean) {
+  const counted = cell?.aggregation?.resourceVersion;
+  return countsThere && counted !== undefined && compareResourceVersions(counted, resourceVersion) >= 0;
+}
+
+/** Undefined = the pods that are seen, less those that are promised, reach the floor. */
+function refusalToUnseen(figures: QuotaFigures): RefusingVerdict | undefined {
+  const lacking = figures.required + figures.unconfirmed - figures.aggregated;
+  if (lacking <= 0) return undefined;
+  const pending = pendingOf(figures, lacking, allItHad);
+  return pending ?? { kind: "rejected", isUnseen: true, figures, ...missing(figures, lacking) };
 }
 
 /** `recorded`: as the deletion would be. */

@@ -13,6 +13,7 @@ const scheduled = 4;
 const initialized = 8;
 const running = 16;
 const ready = 32;
+const unseen = 64;
 
 export class CompactPod implements PodRecord {
   readonly key: ObjectKey;
@@ -43,7 +44,8 @@ export class CompactPod implements PodRecord {
       (pod.isScheduled ? scheduled : 0) |
       (pod.isInitialized ? initialized : 0) |
       (pod.isRunning ? running : 0) |
-      (pod.isReady ? ready : 0);
+      (pod.isReady ? ready : 0) |
+      (pod.isUnseen ? unseen : 0);
   }
 
   get name(): string {
@@ -76,5 +78,9 @@ export class CompactPod implements PodRecord {
 
   get isReady(): boolean {
     return (this.#flags & ready) !== 0;
+  }
+
+  get isUnseen(): boolean {
+    return (this.#flags & unseen) !== 0;
   }
 }

@@ -32,6 +32,7 @@ const aggregation = v.looseObject({
   scheduledReplicas: v.optional(count),
   runningReplicas: v.optional(count),
   initializedReplicas: v.optional(count),
+  unseenReplicas: v.optional(count),
   lastEventTime: v.optional(v.string()),
   resourceVersion: v.optional(v.string()),
   countedAt: v.optional(v.string()),

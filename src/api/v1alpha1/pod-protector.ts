@@ -108,6 +108,8 @@ export interface Aggregation {
   readonly runningReplicas?: number;
   /** Extension. */
   readonly initializedReplicas?: number;
+  /** Extension: pods that are not Ready only because their kubelets are not heard; absent = none, or not counted. */
+  readonly unseenReplicas?: number;
   /** The newest moment certainly covered by the counts. Written for upstream's readers and for people. */
   readonly lastEventTime?: MicroTime;
   /** Extension: the pod version that the counted snapshot had reached (worker cluster's versions). */

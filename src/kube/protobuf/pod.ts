@@ -60,7 +60,10 @@ function readCondition(reader: MessageReader): Decoded<V1PodCondition> {
     // Kubelets leave it empty; a controller of readiness gates may not.
     else if (reader.field === 3) condition.lastProbeTime = readTime(reader);
     else if (reader.field === 4) condition.lastTransitionTime = readTime(reader);
-    else reader.skip();
+    else if (reader.field === 5) {
+      const reason = reader.text();
+      if (reason !== "") condition.reason = reason;
+    } else reader.skip();
   }
   reader.leave(outer);
   return condition;

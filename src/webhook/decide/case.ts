@@ -78,8 +78,8 @@ export class Case {
   }
 
   #asked(): Deletion {
-    const { operation, pod, criterion, lostNode } = this.subject;
-    return { operation, cellID: this.cell.cellID, pod, criterion, isForced: false, lostNode };
+    const { operation, pod, criterion, lostNode, isRepair } = this.subject;
+    return { operation, cellID: this.cell.cellID, pod, criterion, isForced: false, isRepair, lostNode };
   }
 
   get caller(): Caller {

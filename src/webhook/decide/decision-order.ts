@@ -5,7 +5,7 @@
  * What is no deletion is decided by `subjectOrder`. A deletion is decided by `deletionOrder`, whose last rules have it
  * judged by `judgingOrder`: once, or each time that a held review is judged again.
  */
-import { canMeet, type HealthCriterion, healthCriteria } from "../../accounting/count/health-criterion.ts";
+import { mayRefuse, type HealthCriterion, healthCriteria } from "../../accounting/count/health-criterion.ts";
 import { assert } from "../../util/assert.ts";
 import { countingMax } from "../protector/protectors.ts";
 import { type Case } from "./case.ts";
@@ -172,7 +172,7 @@ export const deletionOrder: readonly Rule<Case>[] = [
     statuses: ["AlreadyUnready"],
     decide({ subject: { operation, criterion, pod } }) {
       // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
-      const mayBeJudged = criteriaOf(criterion).some((one) => canMeet(one, pod, 0));
+      const mayBeJudged = criteriaOf(criterion).some((one) => mayRefuse(one, pod, 0));
       return operation === "delete" && !mayBeJudged ? allowed("AlreadyUnready") : undefined;
     },
   },

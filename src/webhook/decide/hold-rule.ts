@@ -4,7 +4,7 @@
  */
 import { type Deletion } from "../deletion.ts";
 import { type HoldReason } from "./decision.ts";
-import { podGarbageCollector } from "./subject/disguised-deletion.ts";
+import { nodeController, podGarbageCollector } from "./subject/disguised-deletion.ts";
 import { type RefusingProtector } from "./refusals/refusal.ts";
 
 /** What a deletion waits for that all of these refuse; undefined = one of them refuses whatever happens soon. */
@@ -20,6 +20,7 @@ function reasonOf({ verdict, owner }: RefusingProtector, { operation }: Deletion
     return verdict.cause === "unconfirmed" || verdict.cause === "lag-limit" ? "promised" : undefined;
   }
   if (verdict.kind !== "rejected" || verdict.missed !== undefined || verdict.figures.unconfirmed > 0) return undefined;
+  if (verdict.isUnseen === true) return undefined;
   // When a workload is scaled down, its controller deletes pods while the generator lowers the floor. No PodProtector
   // says which state of its source it was made from. Nobody evicts pods because a workload was scaled down.
   return owner?.hasVanished === false && operation === "delete" ? "floor" : undefined;
@@ -36,12 +37,9 @@ export type Holdability = "never" | "always" | "by-owner";
  * review tells its version.
  */
 const scheduler = "system:kube-scheduler";
-/** Taint eviction uses the account of the node controller. */
-const taintEviction = "system:serviceaccount:kube-system:node-controller";
-
 export function holdabilityOf({ operation, lostNode }: Deletion, user: string): Holdability {
   // One worker, which goes through all pods of the cluster.
   if (lostNode !== undefined || user === podGarbageCollector) return "never";
   if (user === scheduler) return "never";
-  return operation === "evict" || user === taintEviction ? "always" : "by-owner";
+  return operation === "evict" || user === nodeController ? "always" : "by-owner";
 }

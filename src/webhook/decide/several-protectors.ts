@@ -69,12 +69,6 @@ type Opinion = { readonly protector: Protector; readonly blocks: boolean } & (
 /** "judge": a doubtful state is judged by. "ask": it is read first, so that only a write tells. */
 type Doubts = "judge" | "ask";
 
-/**
- * A watch that has been silent for this long may have lost its connection, or nothing happens in its core: then reading
- * a PodProtector before a refusal is cheap. A core with a hundred workloads is rarely silent for longer.
- */
-const suspectAfterMs = 5_000;
-
 export class SeveralProtectors {
   readonly #options: SeveralProtectorsOptions;
 
@@ -258,8 +252,9 @@ function opinionOfTombstone(protector: Protector, blocks: boolean, tombstone: To
   const { view, core } = protector;
   const need = view === undefined ? "quota" : needUnder(view, deletion, core.rule);
   if (need === "nothing") return { protector, blocks, says: "admit", need };
-  if (need !== "quota") return { protector, blocks, says: "note", need: "best-effort" };
-  return { protector, blocks, says: "refuse", need, verdict: tombstoneVerdict(protector, tombstone) };
+  // Nobody counts what is seen.
+  if (need !== "quota" && need !== "floor") return { protector, blocks, says: "note", need: "best-effort" };
+  return { protector, blocks, says: "refuse", need: "quota", verdict: tombstoneVerdict(protector, tombstone) };
 }
 
 function tombstoneVerdict({ core }: Protector, tombstone: Tombstone): RefusingVerdict {
@@ -280,7 +275,7 @@ function reconsidered(opinion: Opinion): Opinion {
   if (opinion.says !== "refuse") return opinion;
   if (opinion.verdict.kind === "unusable" || opinion.verdict.kind === "tombstone") return opinion;
   const { protector, blocks } = opinion;
-  const mayBeOld = protector.core.stalenessMs() > suspectAfterMs && protector.suspect();
+  const mayBeOld = protector.core.mayBeOld() && protector.suspect();
   return mayBeOld ? { protector, blocks, says: "ask", need: "quota" } : opinion;
 }
 

@@ -36,6 +36,12 @@ export interface CoreOptions {
  */
 const unreadyAfterMs = 300_000;
 
+/**
+ * A watch that has been silent for this long may have lost its connection, or nothing happens in its core: then reading
+ * a PodProtector before a refusal is cheap. A core with a hundred workloads is rarely silent for longer.
+ */
+const suspectAfterMs = 5_000;
+
 export class Core {
   readonly name: string;
   readonly client: KubeClient;
@@ -88,13 +94,13 @@ export class Core {
   }
 
   /**
-   * Milliseconds since the watch delivered anything; Infinity before the first list, and from the moment the watch
-   * breaks until it delivers something again.
+   * What is known may not be the newest, so that only a write, or a live read, proves it: the watch has delivered
+   * nothing for seconds, or has broken and has delivered nothing since.
    */
-  stalenessMs(): number {
+  mayBeOld(): boolean {
     const { informer } = this;
     const isBroken = informer.lastError() !== undefined || informer.isCatchingUp();
-    return isBroken ? Number.POSITIVE_INFINITY : informer.stalenessMs();
+    return isBroken || informer.stalenessMs() > suspectAfterMs;
   }
 
   /** Nothing is known of it, or nothing has been heard for minutes. */

@@ -151,12 +151,15 @@ const suspectIntervalMs = 1_000;
 export class NewestState {
   #state: State;
   readonly #doubts: Doubts;
+  readonly #clock: Clock;
   /** The last suspicion. */
   #suspectedAt: MonotonicMs = longAgo;
+  #readAt: MonotonicMs = longAgo;
 
   /** `view`: what the watch shows first. `former`: as for Doubts.renewed; undefined = there was none. */
   constructor(view: ProtectorView, marks: RecountMarks, clock: Clock, former?: ProtectorView) {
     this.#state = firstState(view);
+    this.#clock = clock;
     this.#doubts = new Doubts(marks, clock);
     if (former !== undefined) this.#doubts.renewed(former, view);
   }
@@ -173,6 +176,11 @@ export class NewestState {
   /** It may be old, but nothing says that it is wrong. */
   get isSuspected(): boolean {
     return this.#state.trust.kind === "suspected";
+  }
+
+  /** It was read live a moment ago. */
+  get isJustRead(): boolean {
+    return this.#clock.monotonicMs() - this.#readAt < suspectIntervalMs;
   }
 
   /** The core holds a newer state than `view`, for certain. */
@@ -230,6 +238,7 @@ export class NewestState {
    * was restored.
    */
   readLive(view: ProtectorView, known: ProtectorView): boolean {
+    this.#readAt = this.#clock.monotonicMs();
     const isRestored = view.uid === known.uid && isNewer(known, view);
     if (isRestored) this.#doubts.restored(known);
     this.#advance(isRestored ? { on: "restored", view } : { on: "live", view, known });

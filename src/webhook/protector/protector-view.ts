@@ -132,7 +132,7 @@ export interface Rule {
 }
 
 /** What besides the object itself deletions are judged by. */
-export type CountsInForce = Pick<ReservationContext, "doubtOf" | "silentForMs" | "isRetiring" | "held">;
+export type CountsInForce = Pick<ReservationContext, "doubtOf" | "silentForMs" | "isRetiring" | "held" | "isOld">;
 
 /** Judges `deletions` in the order given; all must be counted by `view`. */
 export function judge(

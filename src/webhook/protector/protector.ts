@@ -110,6 +110,7 @@ export class Protector {
       silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
       isRetiring: (cellID) => this.core.cells.isForgotten(cellID),
       held: this.#legacyHold?.held(cells, this.core.clock.monotonicMs()) ?? noneHeld,
+      isOld: this.core.mayBeOld() && !state.isJustRead,
     };
   }
 

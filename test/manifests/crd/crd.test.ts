@@ -70,6 +70,7 @@ const statusFields: Fields<PodProtectorStatus> = {
       scheduledReplicas: "leaf",
       runningReplicas: "leaf",
       initializedReplicas: "leaf",
+      unseenReplicas: "leaf",
       lastEventTime: "leaf",
       resourceVersion: "leaf",
       countedAt: "leaf",

@@ -91,10 +91,14 @@ export class Workload {
     return this.live().filter(({ spec }) => spec?.["nodeName"] === node);
   }
 
-  /** Nothing is heard of the node: none of its pods counts as ready, until it is back after `durationMs`. */
+  /**
+   * Nothing is heard of the node: none of its pods counts as ready, until it is back after `durationMs`. Its containers
+   * have stopped as well, or serve on, unseen.
+   */
   async loseNode(node: string, durationMs: number): Promise<void> {
     const lost = this.onNode(node);
-    await Promise.all(lost.map((pod) => this.#setReady(pod, false)));
+    const isUnseen = this.#rng.next() < 0.5;
+    await Promise.all(lost.map((pod) => (isUnseen ? this.#loseSight(pod) : this.#setReady(pod, false))));
     this.#later({ low: durationMs, high: durationMs }, async () => {
       for (const pod of lost) await this.#setReady(pod, true);
     });
@@ -188,6 +192,12 @@ export class Workload {
     await this.#patchStatus(pod, this.#hasPerished ? failed(now) : running);
   }
 
+  async #loseSight(pod: KubeObject): Promise<void> {
+    const now = this.#now();
+    const [ready, ...others] = conditions(true, now).toReversed();
+    await this.#patchStatus(pod, { phase: "Running", conditions: [...others, { ...ready, status: "False" }] });
+  }
+
   /** A pod that has failed never runs again, however late an earlier write of its kubelet commits. */
   async #patchStatus({ metadata: { name, uid } }: KubeObject, status: JsonObject): Promise<void> {
     const { engine } = this.#cell.server;
@@ -247,9 +257,11 @@ function failed(time: string): JsonObject {
 
 function conditions(ready: boolean, time: string): JsonObject[] {
   const status = ready ? "True" : "False";
+  const reason = ready ? {} : { reason: "ContainersNotReady" };
   return [
     { type: "PodScheduled", status: "True", lastTransitionTime: time },
     { type: "Initialized", status: "True", lastTransitionTime: time },
-    { type: "Ready", status, lastTransitionTime: time },
+    { type: "ContainersReady", status, ...reason, lastTransitionTime: time },
+    { type: "Ready", status, ...reason, lastTransitionTime: time },
   ];
 }

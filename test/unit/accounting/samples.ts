@@ -45,6 +45,7 @@ export function pod(uid: string, changes: Partial<PodRecord> = {}): PodRecord {
     isInitialized: true,
     isRunning: true,
     isReady: true,
+    isUnseen: false,
     readySince: at(-3600),
     eventTime: undefined,
     workloadKind: undefined,

@@ -29,6 +29,7 @@ test("a pod becomes a flat record", () => {
     isInitialized: true,
     isRunning: true,
     isReady: true,
+    isUnseen: false,
     readySince: parseTime("2026-01-01T00:00:05Z"),
     eventTime: parseTime("2026-01-01T00:00:00Z"),
     workloadKind: undefined,
@@ -125,4 +126,24 @@ test("what cannot be a kind is other, and nothing that the metadata holds throws
     assert.equal(readWorkloadKind(ownedBy(kind)), "other");
   for (const ownerReferences of [null, 1, "x", {}, [null, 1, []]])
     assert.equal(readWorkloadKind({ ownerReferences }), "Pod");
+});
+
+test("a pod is unseen when Ready is False without a reason and its containers are ready", () => {
+  const conditionsOf = (ready: object, containers = "True") => [
+    { type: "ContainersReady", status: containers },
+    { type: "Ready", status: "False", ...ready },
+  ];
+  const isUnseen = (status: object): boolean | undefined =>
+    readPodRecord({ metadata: { name: "p", namespace: "ns", uid: "u", resourceVersion: "1" }, status })?.isUnseen;
+  const running = { phase: "Running" };
+  assert.equal(isUnseen({ ...running, conditions: conditionsOf({}) }), true);
+  assert.equal(isUnseen({ ...running, conditions: conditionsOf({}).toReversed() }), true, "in any order");
+  assert.equal(isUnseen({ ...running, conditions: conditionsOf({ reason: "" }) }), true);
+  assert.equal(isUnseen({ ...running, conditions: conditionsOf({ reason: "ReadinessGatesNotReady" }) }), false);
+  assert.equal(isUnseen({ ...running, conditions: conditionsOf({}, "False") }), false);
+  assert.equal(isUnseen({ ...running, conditions: conditionsOf({ status: "True" }) }), false);
+  assert.equal(isUnseen({ ...running, conditions: conditionsOf({ status: "Unknown" }) }), false);
+  assert.equal(isUnseen({ ...running, conditions: [{ type: "ContainersReady", status: "True" }] }), false);
+  assert.equal(isUnseen({ phase: "Succeeded", conditions: conditionsOf({}) }), false);
+  assert.equal(isUnseen({ phase: "Pending", conditions: conditionsOf({}) }), false);
 });

@@ -3,7 +3,7 @@
  * promised and are free, per cell, and what to do. Each cause has a first sentence of its own; where upstream has that
  * cause, it is upstream's. 429 without retryAfterSeconds: see docs/decisions/0008-no-retry-after.md.
  */
-import { type CellFigures, type QuotaFigures } from "../../../accounting/reserve/quota-figures.ts";
+import { type QuotaFigures } from "../../../accounting/reserve/quota-figures.ts";
 import { type RefusingVerdict as QuotaVerdict } from "../../../accounting/reserve/reservation.ts";
 import { type OpenAdmission } from "../../../accounting/history/oldest-open.ts";
 import { assertNever } from "../../../util/assert.ts";
@@ -11,9 +11,12 @@ import { formatWholeSeconds } from "../../../api/micro-time.ts";
 import { byHandKeyOf, generatorStateName } from "../../../kube/generator-state.ts";
 import { type Tombstone } from "../../protector/departure.ts";
 import { type Audit, type Cause, type Refused, refusedForNow, type RequestStatus } from "../decision.ts";
+import { cellsNamedMax, figuresText, quoted } from "./figures-text.ts";
 import { type FloorOwner } from "./floor-owner.ts";
 import {
   ageText,
+  unseenAdvice,
+  unseenText,
   lateCells,
   lateText,
   missedText,
@@ -50,8 +53,6 @@ const settling =
   "a promised deletion settles a second or two after its pod begins to terminate; " +
   "one that is not carried out settles after about 15 s (evictions: 2 min)";
 
-/** Cells named in a message, so that a person can read it. */
-const cellsMax = 8;
 /** PodProtectors named in details.causes. */
 const causesMax = 8;
 
@@ -234,7 +235,9 @@ export function explanation(verdict: QuotaVerdict, cellID: string): string {
   const cell = quoted(cellID);
   switch (verdict.kind) {
     case "rejected":
-      return `without this pod fewer than the ${required} that must stay would be left${missedClause(verdict)}`;
+      return verdict.isUnseen === true
+        ? `${unseenText}, and fewer than the ${required} that must stay are seen${missedClause(verdict)}`
+        : `without this pod fewer than the ${required} that must stay would be left${missedClause(verdict)}`;
     case "cell-silent":
       if (verdict.isRetiring === true) return `cell ${cell} is being retired, so nothing can be recorded there`;
       return (
@@ -287,6 +290,7 @@ function advice(verdict: QuotaVerdict, { cellID, owner, unheard }: Advised): str
       return verdict.isRetiring === true ? retirementAdvice(cellID) : silenceAdvice(cellID);
     case "rejected":
       if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
+      if (verdict.isUnseen === true) return unseenAdvice;
       return `${outlook(verdict.figures, owner)}${floorAdvice(owner)}`;
     case "retry":
       if (verdict.missed?.[0] !== undefined) return silenceAdvice(verdict.missed[0]);
@@ -349,52 +353,9 @@ function floorAdvice(owner: FloorOwner | undefined): string {
   return `. The floor is set by ${fields} of ${name}${or}; ${undone} are undone`;
 }
 
-function figuresText(figures: QuotaFigures): string {
-  const { required, aggregated, unconfirmed, cells } = figures;
-  const perCell = cells.slice(0, cellsMax).map((cell) => {
-    return `${quoted(cell.cellID)} ${countText(cell)}`;
-  });
-  const more = cells.length - cellsMax;
-  if (more > 0) perCell.push(more === 1 ? "one more cell" : `${more} more cells`);
-  const free = Math.max(0, aggregated - unconfirmed - required);
-  return (
-    `Must stay ${required}, available ${aggregated}, promised ${unconfirmed}, free ${free}` +
-    `; by cell: ${perCell.length === 0 ? "none" : perCell.join(", ")}`
-  );
-}
-
-function countText(cell: CellFigures): string {
-  const { silentForMs, last, unconfirmed } = cell;
-  const promised = unconfirmed > 0 ? ` - ${unconfirmed}` : "";
-  if (silentForMs === undefined) return `${countedText(cell)}${promised}`;
-  return `silent for ${ageText(silentForMs)} (${last}${promised} before)`;
-}
-
-function countedText({ counts, aggregated, last }: CellFigures): string {
-  switch (counts) {
-    case "in-force":
-      return String(aggregated);
-    case "none":
-      return "not counted";
-    case "other-spec":
-      return `not counted (${last} by an earlier spec)`;
-    case "lost":
-      return `not counted (${last} before a restore)`;
-    case "remade":
-      return `not in force (${last}, since it was made again)`;
-    default:
-      return assertNever(counts);
-  }
-}
-
 function namesOf(cellIDs: readonly string[]): string {
-  const names = cellIDs.slice(0, cellsMax).map(quoted).join(", ");
+  const names = cellIDs.slice(0, cellsNamedMax).map(quoted).join(", ");
   if (cellIDs.length === 1) return `cell ${names}`;
-  const more = cellIDs.length - cellsMax;
+  const more = cellIDs.length - cellsNamedMax;
   return `cells ${names}${more > 0 ? ` and ${more} more` : ""}`;
-}
-
-/** The name of the cell comes from outside: from the writer of a status, the caller of a URL. */
-function quoted(cellID: string): string {
-  return printable(JSON.stringify(cellID));
 }

@@ -96,6 +96,12 @@ export function silenceAdvice(cellID: string): string {
   );
 }
 
+/** Of a pod whose kubelet is not heard (docs/accounting.md#unseen-pods): a clause, and what to do. */
+export const unseenText = "the kubelet of this pod is not heard, so that it may well serve";
+export const unseenAdvice =
+  "Wait until its node is heard again, or until enough others are available. Taint eviction may delete it: it waits " +
+  "for dead nodes, and stops where a whole zone seems dead";
+
 export function retirementAdvice(cellID: string): string {
   return (
     `It is decided within minutes; to keep the cell, take the annotation ${cellLeaseAnnotations.forget} ` +

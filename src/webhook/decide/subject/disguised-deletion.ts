@@ -14,6 +14,12 @@ export const podGarbageCollector = "system:serviceaccount:kube-system:pod-garbag
 /** And without, when it is all controllers. No other one ends pods so. */
 const podGarbageCollectors: readonly string[] = [podGarbageCollector, "system:kube-controller-manager"];
 
+/**
+ * Repairs dead nodes, after a patience and with brakes of its own for zones: taint eviction uses the account of the
+ * node controller. Where all controllers share one account nobody tells it from the others.
+ */
+export const nodeController = "system:serviceaccount:kube-system:node-controller";
+
 /** Kubernetes allows no longer ones. What is longer is nobody's. */
 const nodeNameLengthMax = 253;
 

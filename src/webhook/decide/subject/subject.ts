@@ -17,7 +17,7 @@ import { assertNever } from "../../../util/assert.ts";
 import { printable } from "../../../util/printable.ts";
 import { type Clock, type MonotonicMs } from "../../../util/clock.ts";
 import { type Refused } from "../decision.ts";
-import { endsPod, nodeNameOf } from "./disguised-deletion.ts";
+import { endsPod, nodeController, nodeNameOf } from "./disguised-deletion.ts";
 import { controllerUIDOf, parsePod } from "./pod-fields.ts";
 import { type PodReads } from "./pod-reads.ts";
 
@@ -56,6 +56,8 @@ export type Subject =
       readonly isForced: boolean;
       /** UID of what controls the pod; absent = nothing does, or it is an eviction. */
       readonly owner?: string;
+      /** By the controller that repairs dead nodes. */
+      readonly isRepair?: boolean;
       /** Of a deletion in disguise: the node whose Node object is gone ("" = unknown). */
       readonly lostNode?: string;
     }
@@ -153,7 +155,8 @@ const notRelevant: Refused = {
   audit: {},
 };
 
-function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { healthCriteria }: SubjectOptions): Subject {
+function deletionOf(request: AdmissionRequest, { healthCriteria }: SubjectOptions): Subject {
+  const { oldObject: raw, dryRun, userInfo } = request;
   if (raw === undefined) return failed("EmptyOldObject", "oldObject is missing in delete review request");
   if (raw === null) return failed("NilOldObject", "oldObject is nil");
   const own = readAnnotations(raw);
@@ -176,6 +179,7 @@ function deletionOf({ oldObject: raw, dryRun }: AdmissionRequest, { healthCriter
     isEvaluateOnly: dryRun === true,
     isForced: isForced(own),
     ...(owner !== undefined && { owner }),
+    ...(userInfo.username === nodeController && { isRepair: true }),
   };
 }
 

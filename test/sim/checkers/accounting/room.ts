@@ -74,6 +74,14 @@ export class Room {
     return own.reduce((sum, [, share]) => sum + lowest(share, sinceMs), 0);
   }
 
+  /** Pods that serve, those that are unseen included, where they are fewer than the floor; undefined = enough. */
+  servingBelowFloor(): number | undefined {
+    const { object } = this.#standing;
+    if (object === undefined) return undefined;
+    const serving = this.#standing.count(object, new Set());
+    return serving < object.spec.minAvailable ? serving : undefined;
+  }
+
   #note(name: string, value: number, isPod: boolean): void {
     const { nowMs } = this.#options.ledger.kernel;
     const share = this.#shares.get(name) ?? [];

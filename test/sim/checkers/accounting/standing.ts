@@ -7,7 +7,12 @@ import { parseTime } from "../../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../../src/api/pod.ts";
 import { type Aggregation, type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { countedSpec } from "../../../../src/accounting/count/counted-spec.ts";
-import { availableFrom, canMeet, type HealthCriterion } from "../../../../src/accounting/count/health-criterion.ts";
+import {
+  availableFrom,
+  canMeet,
+  type HealthCriterion,
+  isUnseenBy,
+} from "../../../../src/accounting/count/health-criterion.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../../../src/label-index/index.ts";
 import { type Exclusion } from "./exclusions.ts";
 import { type Admission, type Ledger, type TruePod } from "./ledger.ts";
@@ -121,7 +126,7 @@ export class Standing {
       const aggregation = counts.get(pod.cell);
       const isCounted = former.has(pod.uid) || (aggregation !== undefined && this.isCounted(pod, aggregation));
       const isLive = pod.goneAt === undefined && pod.versions.at(-1)?.record.isTerminating === false;
-      const isHealthy = isLive && this.meets(pod);
+      const isHealthy = isLive && (this.meets(pod) || this.#isUnseen(pod));
       if (!isCounted && !isHealthy) continue;
       if (open.has(pod.digest) && !ledger.isForced(pod)) continue;
       const doom = isHealthy ? ledger.doomOf(pod) : undefined;
@@ -135,6 +140,12 @@ export class Standing {
     for (const [uid, pod] of former)
       if (!ledger.pods.has(uid) && !open.has(pod.digest) && !this.hasJudged(pod.end)) standing += 1;
     return standing + this.#excused(excuses, object.spec.minAvailable - standing);
+  }
+
+  /** Its containers run, and only the control plane does not know: whoever deletes it takes a serving pod away. */
+  #isUnseen({ versions }: TruePod): boolean {
+    const record = versions.at(-1)?.record;
+    return record !== undefined && this.concerns(record) && isUnseenBy(this.criterion, record);
   }
 
   /** How many of them are within their limits. They are needed when without them the floor would be broken. */

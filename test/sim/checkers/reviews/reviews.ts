@@ -6,7 +6,7 @@ import { type PodRecord, readAnnotations, readPodRecord } from "../../../../src/
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { type PodProtectorSpec } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
-import { availableFrom, canMeet } from "../../../../src/accounting/count/health-criterion.ts";
+import { availableFrom, canMeet, isUnseenBy } from "../../../../src/accounting/count/health-criterion.ts";
 import { type JsonObject, asObject, asString } from "../../../double/engine/object.ts";
 import { type Answering, type Arrival, type ReviewObserver } from "../../network/reviews.ts";
 import { namespace as ownNamespace } from "../../clusters/namespaces.ts";
@@ -42,6 +42,8 @@ interface Reviewed {
   readonly orphans: Pick<Orphans, "letGo">;
   readonly plan: Plan;
   readonly isOfThisRelease: (replica: string) => boolean;
+  /** Nothing in this world keeps the product from its promises. */
+  readonly isExact: boolean;
 }
 
 export class ReviewChecker implements ReviewObserver {
@@ -132,10 +134,19 @@ export class ReviewChecker implements ReviewObserver {
       const needsQuota = [before, record].every(
         (one) => checker.concerns(one) && this.#needsQuota(checker, { uid: pod.uid, record: one, arrivedMs }, spec),
       );
+      const isUnseen = [before, record].every((one) => checker.concerns(one) && isUnseenBy(checker.criterion, one));
+      const serving = isUnseen && this.#promisesUnseen(replica) ? checker.room.servingBelowFloor() : undefined;
+      if (serving !== undefined) kernel.fail(`${serving} pods of ${protector} serve, and ${name}, unseen, may go`);
       if (!needsQuota) continue;
       if (checker.object !== undefined) checker.answered(pod.uid, arrivedMs);
       else kernel.fail(`${replica} admits the deletion of ${name} while ${protector} is lost, which it knew`);
     }
+  }
+
+  /** Not the release before, and not where replicas lend without seeing each other. */
+  #promisesUnseen(replica: string): boolean {
+    const { isExact, plan, isOfThisRelease } = this.#world;
+    return isExact && isOfThisRelease(replica) && !plan.faults.has("last-known-quota");
   }
 
   /** What is in shadow refuses nothing, and what is not in shadow lets nothing go. */

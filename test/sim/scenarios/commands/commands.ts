@@ -2,7 +2,7 @@
  * The commands of a scenario after "world" (world-command.ts). X = a pod of the first cell, or CELL/X; SERVER = core,
  * core-east or a cell; a time is 76s, 500ms, 2m.
  *
- *   create X [ready] [app=A]             touch X [times=N]; ready|notready|vanish X
+ *   create X [ready] [app=A]             touch X [times=N]; ready|notready|vanish X; unseen X: its kubelet is not heard
  *   delete X [hold|dropped] [forced] -> allowed|refused: TEXT|held|dropped|gone
  *   evict X [hold|dropped] -> the same   hold = the commit hangs in a stalled etcd; dropped = another policy refuses
  *   delete|evict X asked -> asked        the answer is not awaited; answer X -> the same, later
@@ -191,6 +191,7 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   ["touch", onPod(({ pods, name }, args) => pods.touch(name, args.number("times", 1)))],
   ["ready", onPod(({ pods, name }) => pods.setReady(name, true))],
   ["notready", onPod(({ pods, name }) => pods.setReady(name, false))],
+  ["unseen", onPod(({ pods, name }) => pods.loseSight(name))],
   ["vanish", onPod(({ pods, name }) => pods.vanish(name))],
   ["delete", deleting],
   ["evict", evicting],

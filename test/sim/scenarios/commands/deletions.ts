@@ -1,5 +1,6 @@
 /** What removes pods: delete, evict, release and retry, and a PodDisruptionBudget that stands in the way. */
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { nodeController } from "../../../../src/webhook/decide/subject/disguised-deletion.ts";
 import { builtInResources } from "../../../double/index.ts";
 import { namespace } from "../../clusters/namespaces.ts";
 import { type Arguments } from "./arguments.ts";
@@ -20,8 +21,9 @@ async function evict(stage: Stage, pod: string, fate: Fate, waits = true): Promi
   return await stage.ask(pod, fate, act, waits);
 }
 
-async function remove(stage: Stage, pod: string, fate: Fate, waits = true): Promise<string> {
-  const act: Parameters<Stage["ask"]>[2] = async ({ engine }, name, caller) => {
+async function remove(stage: Stage, pod: string, fate: Fate, waits = true, isRepair = false): Promise<string> {
+  const act: Parameters<Stage["ask"]>[2] = async ({ engine }, name, asking) => {
+    const caller = isRepair ? { ...asking, username: nodeController } : asking;
     await engine.delete(pods, namespace, name, {}, { caller });
   };
   return await stage.ask(pod, fate, act, waits);
@@ -30,7 +32,7 @@ async function remove(stage: Stage, pod: string, fate: Fate, waits = true): Prom
 export const deleting: Run = async (stage, args) => {
   const pod = stage.podOf(args);
   if (args.flag("forced")) await stage.during(pod.pods.annotate(pod.name, annotations.forceDelete, "yes"));
-  return await remove(stage, pod.id, fateOf(args), !args.flag("asked"));
+  return await remove(stage, pod.id, fateOf(args), !args.flag("asked"), args.flag("taint-eviction"));
 };
 
 export const evicting: Run = async (stage, args) =>

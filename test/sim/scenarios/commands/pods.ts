@@ -32,12 +32,22 @@ export class Pods {
 
   async setReady(name: string, isReady: boolean): Promise<void> {
     const status = isReady ? "True" : "False";
+    const reason = isReady ? {} : { reason: "ContainersNotReady" };
+    const ofContainers = ["ContainersReady", "Ready"].map((type) => ({ type, status, ...reason }));
+    await this.#setConditions(name, [
+      ...["PodScheduled", "Initialized"].map((type) => ({ type, status: "True" })),
+      ...ofContainers,
+    ]);
+  }
+
+  /** The control plane hears nothing of the kubelet, and says no more than that the pod is not Ready. */
+  async loseSight(name: string): Promise<void> {
+    await this.#setConditions(name, [{ type: "Ready", status: "False" }]);
+  }
+
+  async #setConditions(name: string, changed: readonly { type: string; status: string }[]): Promise<void> {
     const lastTransitionTime = formatSeconds(this.#cell.node.clock.epochMicros());
-    const conditions = ["PodScheduled", "Initialized", "Ready"].map((type) => ({
-      type,
-      status: type === "Ready" ? status : "True",
-      lastTransitionTime,
-    }));
+    const conditions = changed.map((condition) => ({ ...condition, lastTransitionTime }));
     const present = asArray(asObject(this.find(name)?.status)["conditions"]).map(asObject);
     const others = present.filter(({ type }) => !conditions.some((one) => one.type === type));
     await this.#patch(name, { status: { phase: "Running", conditions: [...others, ...conditions] } }, "status");
