@@ -29,13 +29,14 @@ export class Suspensions {
 
   /** The machine of one process goes to sleep. It wakes before all is mended. */
   strike(): void {
-    const { kernel } = this.#world;
+    const { kernel, ledger } = this.#world;
     const process = this.#draws.pick(this.#world.processes());
     const node = process.node();
     const durationMs = Math.min(10 ** this.#draws.between(powers.least, powers.most), this.#endMs - kernel.nowMs);
     if (node === undefined || kernel.nowMs < node.pausedUntilMs) return;
     kernel.note(`${process.name} sleeps for ${Math.round(durationMs)} ms`);
     node.suspendFor(durationMs);
+    ledger.exclusions.sleeps(process.name, kernel.nowMs + durationMs);
     kernel.schedule(durationMs, () => this.#woke(process, durationMs));
   }
 
