@@ -61,11 +61,13 @@ const massChanges = ["mass-changes"] as const;
 const coreDisasters = ["wiped-core", "deleted-crd"] as const;
 /** What people have namespaces in (actors/people/modes.ts). Drawn after the size and the sources of the world. */
 export const modes = ["modes"] as const;
-/** What lasts as long as silence does, or the hours of people, and what people do meanwhile. Drawn last. */
+/** What lasts as long as silence does, or the hours of people, and what people do meanwhile. Drawn later. */
 export const longOnes = ["absences", "full-cores", "cell-leases", "lost-nodes", "passing-sources"] as const;
-/** Drawn when all else of a plan has been. A class that is new comes last. */
+/** Machines that sleep (actors/strikes/suspensions.ts). Drawn after everything else. A class that is new comes last. */
+export const latest = ["suspensions"] as const;
+/** Drawn when nearly all else of a plan has been. */
 export const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
-const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll, ...modes, ...longOnes] as const;
+const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll, ...modes, ...longOnes, ...latest] as const;
 /** Faults that a seed switches on or off together. */
 export const faultClasses = [...drawnFirst, ...drawnLate] as const satisfies readonly string[];
 /**

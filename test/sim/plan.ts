@@ -12,6 +12,7 @@ import {
   drawnLast,
   type FaultClass,
   lateFaults,
+  latest,
   longOnes,
   modes,
   newest,
@@ -211,7 +212,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   const mayHaveMore = plan.hasGenerator && only === undefined && upgrade === "none";
   const hasMoreSources = rng.next() < moreSourcesShare && mayHaveMore;
   for (const name of [...modes, ...longOnes]) drawSeverity(name);
-  return {
+  const whole: Plan = {
     ...plan,
     ...late,
     ...size,
@@ -229,6 +230,8 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     rates,
     upgrade,
   };
+  for (const name of latest) drawSeverity(name);
+  return whole;
 }
 
 /** Without heartbeats nothing can be demanded after a loss. */

@@ -31,9 +31,12 @@ const everydayLife: ReadonlySet<string> = new Set<FaultClass>([
 /** They do not strike, but last from the beginning to the end. */
 const lasting: readonly FaultClass[] = ["latency", "resets", "lost-responses", "slow-reviews", "late-cells"];
 
-/** Nothing but what people and controllers do, and the loss of something. */
-export function isEverydayLife({ faults }: Plan): boolean {
-  return [...faults].every((name) => name === "losses" || everydayLife.has(name));
+/**
+ * Whether nothing keeps those who are left from noticing at once that something is lost. Machines that sleep may:
+ * actors/strikes/suspensions.ts says when the time begins anew.
+ */
+export function isLossNoticed({ faults }: Plan): boolean {
+  return [...faults].every((name) => name === "losses" || name === "suspensions" || everydayLife.has(name));
 }
 
 export class Calm {

@@ -97,8 +97,12 @@ export class Absences {
 
   /** They wake before all is mended. */
   #suspend(who: readonly SimProcess[], durationMs: number): void {
-    const leftMs = this.#endMs - this.#world.kernel.nowMs;
-    for (const process of who) process.node()?.suspendFor(Math.min(durationMs, leftMs));
+    const { kernel, ledger } = this.#world;
+    const lastsMs = Math.min(durationMs, this.#endMs - kernel.nowMs);
+    for (const process of who) {
+      process.node()?.suspendFor(lastsMs);
+      ledger.exclusions.sleeps(process.name, kernel.nowMs + lastsMs);
+    }
   }
 
   /** From the cores, or from all clusters; both ways, or one. What was written meanwhile may be compacted. */

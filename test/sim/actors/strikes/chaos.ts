@@ -18,6 +18,7 @@ import { LostNodes } from "./lost-nodes.ts";
 import { MassChanges } from "./mass-changes.ts";
 import { Nodes } from "./nodes.ts";
 import { periodMs } from "./periods.ts";
+import { Suspensions } from "./suspensions.ts";
 import { Upgrades } from "./upgrades.ts";
 import { type Workload } from "../workload.ts";
 
@@ -49,6 +50,7 @@ export class Chaos {
   readonly #nodes: Nodes;
   readonly #lostNodes: LostNodes;
   readonly #absences: Absences;
+  readonly #suspensions: Suspensions;
   readonly #massChanges: MassChanges;
   readonly #upgrades: Upgrades;
   #isOver = false;
@@ -64,6 +66,7 @@ export class Chaos {
     this.#nodes = new Nodes(world, { ...cast, anyCore: () => this.#anyCore() });
     this.#lostNodes = new LostNodes(world, cast.workloads);
     this.#absences = new Absences(world, (process) => this.#isToStart(process));
+    this.#suspensions = new Suspensions(world);
     this.#massChanges = new MassChanges(world, world.cores.at(-1) ?? world.core);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
@@ -213,6 +216,8 @@ export class Chaos {
         return this.#run(this.#massChanges.act());
       case "absences":
         return this.#absences.strike();
+      case "suspensions":
+        return this.#suspensions.strike();
       case "full-cores":
         return this.#absences.fill(this.#anyCore().core);
       case "cell-leases":

@@ -8,7 +8,7 @@ import { type ServerFault } from "../../clusters/conditions.ts";
 import { generatorOf, generatorsOfCore } from "../../clusters/core-names.ts";
 import { type Core } from "../../core.ts";
 import { type Loss } from "../../plan.ts";
-import { isEverydayLife } from "../../checkers/calm.ts";
+import { isLossNoticed } from "../../checkers/calm.ts";
 import { type SimProcess } from "../../processes/process.ts";
 import { type World } from "../../world.ts";
 import { type Workload } from "../workload.ts";
@@ -63,7 +63,7 @@ export class Losses {
       case "aggregator":
         if (plan.aggregatorsPerCell === 1) {
           lost.cells.add(cell);
-          if (isEverydayLife(plan)) this.#unheard(cell);
+          if (isLossNoticed(plan)) this.#unheard(cell);
         }
         return this.#kill(this.#aggregatorsOf(cell)[0]);
       case "fences":
@@ -94,7 +94,7 @@ export class Losses {
     for (const process of this.#aggregatorsOf(cell)) lost.processes.add(process);
     this.#isolate(cell);
     void this.#workloads.get(cell)?.perish();
-    if (isEverydayLife(plan)) this.#unheard(cell);
+    if (isLossNoticed(plan)) this.#unheard(cell);
   }
 
   /**

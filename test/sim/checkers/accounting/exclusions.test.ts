@@ -98,6 +98,20 @@ test("what was excluded is counted, with the longest time, up to its limit", asy
   assert.equal(exclusions.uses.get("late commit")?.times, 2);
 });
 
+test("a limit is longer by what a machine has slept meanwhile, and no sum of several machines", async () => {
+  const kernel = new Kernel(1);
+  const exclusions = new Exclusions(kernel, 3 * minuteMs);
+  await kernel.run(minuteMs);
+  exclusions.sleeps("aggregator-a-1", 2 * minuteMs);
+  exclusions.sleeps("webhook-1", 3 * minuteMs);
+  await kernel.run(12.5 * minuteMs);
+  assert.equal(exclusions.isAllowed("late commit", 0.5 * minuteMs), true);
+  assert.equal(exclusions.isAllowed("late commit", 0.4 * minuteMs), false);
+  assert.equal(exclusions.isAllowed("in a lost cell", 0.5 * minuteMs), false);
+  await kernel.run(14 * minuteMs);
+  assert.equal(exclusions.isAllowed("late commit", 2.5 * minuteMs), false, "of the sleep half a minute is left");
+});
+
 test("each exclusion is in docs/simulation.md, with a mutation that is caught although it is there", () => {
   const page = readFileSync(new URL("../../../../docs/simulation.md", import.meta.url), "utf8");
   const section = /^### What is excluded\n(.*?)^## /ms.exec(page)?.[1] ?? "";

@@ -67,6 +67,8 @@ export class Exclusions {
   readonly #kernel: Kernel;
   readonly #silenceMs: number;
   readonly #uses = new Map<Exclusion, ExclusionUse>();
+  /** By process: from when until when its machine slept. */
+  readonly #sleeps = new Map<string, { readonly fromMs: number; readonly untilMs: number }[]>();
 
   constructor(kernel: Kernel, silentAfterMs: number) {
     this.#kernel = kernel;
@@ -78,10 +80,30 @@ export class Exclusions {
     return this.#uses;
   }
 
-  /** Whether it is within its limit. */
+  /** The machine of the process sleeps from now on: whatever it measures and is told is later by so much. */
+  sleeps(process: string, untilMs: number): void {
+    const before = this.#sleeps.get(process) ?? [];
+    this.#sleeps.set(process, [...before, { fromMs: this.#kernel.nowMs, untilMs }]);
+  }
+
+  /** Whether it is within its limit. How a sleep lengthens silence, actors/strikes/suspensions.ts says. */
   isAllowed(name: Exclusion, sinceMs: number): boolean {
     const limit = limitsMs[name];
-    return this.#kernel.nowMs - sinceMs <= (limit === "silence" ? this.#silenceMs : limit);
+    const ageMs = this.#kernel.nowMs - sinceMs;
+    if (limit === "silence") return ageMs <= this.#silenceMs;
+    return ageMs <= limit || ageMs - this.#longestSleepMs(sinceMs) <= limit;
+  }
+
+  /** For how long one machine has slept since then, at most. */
+  #longestSleepMs(sinceMs: number): number {
+    const { nowMs } = this.#kernel;
+    const sums = [...this.#sleeps.values()].map((sleeps) =>
+      sleeps.reduce(
+        (sum, { fromMs, untilMs }) => sum + Math.max(0, Math.min(nowMs, untilMs) - Math.max(sinceMs, fromMs)),
+        0,
+      ),
+    );
+    return Math.max(0, ...sums);
   }
 
   /** Whether it is within its limit, and notes that it was needed. */

@@ -1,5 +1,20 @@
 /** Mutations of who is silent, and what a silent cell is worth (docs/accounting.md#silent-cells). */
+import { type PlanSettings } from "../../workers/task.ts";
 import { type Mutation } from "../mutation.ts";
+
+/** Of two cells one is lost, and few pods may go without it. */
+const lostCell: PlanSettings = {
+  loss: "cell",
+  cells: ["a", "b"],
+  podsPerCell: 10,
+  minAvailable: 8,
+  webhooks: 1,
+  aggregatorsPerCell: 1,
+  hasGenerator: false,
+  hasSecondProtector: false,
+  forbidsHeartbeats: false,
+  deletionsPerSecond: 4,
+};
 
 export const mutationsOfSilence: readonly Mutation[] = [
   {
@@ -88,7 +103,8 @@ export const mutationsOfSilence: readonly Mutation[] = [
     file: "util/suspensions.ts",
     find: `stoodMs < leastMs ||`,
     replace: `stoodMs < Infinity ||`,
-    scenario: "44d-suspended-machine",
+    only: ["losses", "suspensions"],
+    plan: { ...lostCell, silentAfterMs: 20_000, updateTrigger: false, chaosMs: 240_000 },
   },
   {
     name: "first-beat-without-a-round",
