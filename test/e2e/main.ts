@@ -36,6 +36,7 @@ import { issuedCertificateCases } from "./cases/installing/issued-certificate.ts
 import { kubectlOnDoubleCases } from "./cases/api-servers/kubectl-on-double.ts";
 import { leaseCases } from "./cases/cells/lease.ts";
 import { lostNodeCases } from "./cases/deleting/lost-nodes.ts";
+import { unseenPodCases } from "./cases/deleting/unseen-pods.ts";
 import { lostProtectorCases } from "./cases/cells/lost-protectors.ts";
 import { manifestCases } from "./cases/installing/manifests.ts";
 import { massChangeCases } from "./cases/generating/mass-changes.ts";
@@ -104,6 +105,7 @@ const cases: readonly E2eCase[] = [
   ...nobodySilentCases,
   ...lostProtectorCases,
   ...lostNodeCases,
+  ...unseenPodCases,
   ...gateCases,
   ...operableCases,
   ...massChangeCases,
@@ -129,6 +131,14 @@ const clusters: readonly ClusterOptions[] = [
   { name: "worker-1", controllerManager: true, nodes: 2, users: [{ name: "unfenced" }, rotated] },
   { name: "worker-2", controllerManager: true, users: [rotated] },
   { name: "rebuilt" },
+  {
+    name: "sightless",
+    nodes: 2,
+    controllerManager: {
+      controllers: [...defaultControllers, "node-lifecycle-controller"],
+      args: ["--node-monitor-period=1s", "--node-monitor-grace-period=6s", "--node-startup-grace-period=60s"],
+    },
+  },
   // Twice what an API server and the rights of the roles need.
   { name: "full", etcdQuotaBytes: 24 * 1024 * 1024 },
   // Nothing else is in it.

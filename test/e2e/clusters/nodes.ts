@@ -19,15 +19,19 @@ export async function createNode(admin: AdminClient, name: string, capacity = va
   const path = nodePath(name);
   const metadata = { name, labels: { "kubernetes.io/hostname": name } };
   await admin.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata });
-  const condition = {
-    type: "Ready",
-    status: "True",
-    reason: "KubeletReady",
-    lastTransitionTime: new Date().toISOString(),
-  };
-  await admin.mergePatch(`${path}/status`, { status: { capacity, allocatable: capacity, conditions: [condition] } });
+  await admin.mergePatch(`${path}/status`, { status: { capacity, allocatable: capacity, conditions: [ready()] } });
   // Admission taints every new node as not ready; the controller that would lift the taint does not run here.
   await admin.mergePatch(path, { spec: { taints: null } });
+}
+
+/** As the kubelet of the node says it, every few seconds. */
+export async function beatNode(admin: AdminClient, name: string): Promise<void> {
+  await admin.mergePatch(`${nodePath(name)}/status`, { status: { conditions: [ready()] } });
+}
+
+function ready(): Readonly<Record<string, string>> {
+  const now = new Date().toISOString();
+  return { type: "Ready", status: "True", reason: "KubeletReady", lastHeartbeatTime: now, lastTransitionTime: now };
 }
 
 export function removeNode(admin: AdminClient, name: string): Promise<void> {
