@@ -78,6 +78,8 @@ async function outOfSight(context: CaseContext): Promise<Figures> {
 
   alive.delete(living);
   await waitFor("no node is heard", soonMs, async () => (await unseenOn(living)) === podsPerNode);
+  // Until then those of the dead node go, because three others are counted, and serve.
+  await fleet.waitCounted("web", 0);
   const left = [...others, ...present(names.get(living))];
   const startMs = performance.now();
   let refused = 0;
