@@ -145,8 +145,8 @@ export class ReviewChecker implements ReviewObserver {
 
   /** Not the release before, and not where replicas lend without seeing each other. */
   #promisesUnseen(replica: string): boolean {
-    const { isExact, plan, isOfThisRelease } = this.#world;
-    return isExact && isOfThisRelease(replica) && !plan.faults.has("last-known-quota");
+    const { isExact, plan } = this.#world;
+    return isExact && this.#world.isOfThisRelease(replica) && !plan.faults.has("last-known-quota");
   }
 
   /** What is in shadow refuses nothing, and what is not in shadow lets nothing go. */
