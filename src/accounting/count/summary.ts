@@ -17,8 +17,26 @@ import { countFor, criterionFor } from "./health-criterion.ts";
 /** What is free depends on the floor, and on what makes a pod count. */
 export type SummarizedSpec = Pick<PodProtectorSpec, "minAvailable" | "healthCriterion">;
 
-/** Recomputes the summary from the cells; the same cells and the same spec always give an equal summary. */
+/**
+ * What the CRD takes, and Go components decode. One cell may say any number of itself, and each write of everybody has
+ * the sums of all: beyond this they would be refused, or the object could not be read.
+ */
+const int32 = { min: -(2 ** 31), max: 2 ** 31 - 1 };
+
+/**
+ * Recomputes the summary from the cells; the same cells and the same spec always give an equal summary. No number of a
+ * cell takes it out of the range of int32.
+ */
 export function summarize(cells: readonly CellStatus[], spec: SummarizedSpec): Summary {
+  const summary = sumsOf(cells, spec);
+  return Object.fromEntries(Object.entries(summary).map(([key, value]) => [key, clamped(value)])) as typeof summary;
+}
+
+function clamped(value: number): number {
+  return Math.min(int32.max, Math.max(int32.min, value));
+}
+
+function sumsOf(cells: readonly CellStatus[], spec: SummarizedSpec): Required<Summary> {
   let total = 0;
   let available = 0;
   let unsettled = 0;

@@ -11,7 +11,17 @@ export const systemNamespace = "podseidon-system";
 /** The account of the manifests' own worker, whose folder people copy for others. */
 const copiedCell = "worker-1";
 /** Cells that have an account: the clusters, and parts of them in some cases. */
-const cells = [copiedCell, "worker-2", "core", "rebuilt", "system", "sightless", "blue", "green", "other-part"] as const;
+const cells = [
+  copiedCell,
+  "worker-2",
+  "core",
+  "rebuilt",
+  "system",
+  "sightless",
+  "blue",
+  "green",
+  "other-part",
+] as const;
 
 export type AccountName = "podseidon-generator" | "podseidon-webhook" | "podseidon-aggregator";
 

@@ -30,6 +30,12 @@ export function statusWrites({ protectorPath }: Stage): readonly AccountWrite[] 
         put(replace("/status/conditions/0", condition("AtFloor")), add("/status/conditions/-", condition("Ready"))),
       ],
       ["policy", "counts more pods in another cell", path, put(replace(counts(other), 1_000_000))],
+      [
+        "policy",
+        "says a number of pods that stops the writes of all",
+        path,
+        put(replace(`${own}/aggregation/totalReplicas`, 2_147_483_647)),
+      ],
       ["policy", "forgets admissions of another cell", path, put(replace(buckets(other), []))],
       ["policy", "removes another cell", path, put(remove(other))],
       ["policy", "invents a cell", path, put(add(third, { cellID: "worker-3" }))],

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { type Bucket, type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { type SummarizedSpec, summarize } from "../../../../src/accounting/count/summary.ts";
 import { anonymous, cell, counts, packed, single, timeText } from "../samples.ts";
+import { createSeededRng } from "../../../support/seeded-rng.ts";
 
 const none: SummarizedSpec = { minAvailable: 0 };
 
@@ -86,4 +87,27 @@ test("time in which nothing happened is no latency, but what has waited since is
   assert.equal(latency(single("x", 1, 9), single("y", 1, 341)), 331_000, "it was open when the cell was counted");
   const byGo = { totalReplicas: 3, availableReplicas: 3, lastEventTime: timeText(10) };
   assert.equal(summarize([cell(byGo, [single("x", 1, 310)])], none).maxLatencyMillis, 300_000);
+});
+
+test("whatever one cell says of itself, the summary stays in the range that the CRD takes", () => {
+  const rng = createSeededRng(12);
+  const edges = [0, 1, 5, 1_000_000, 2 ** 31 - 1];
+  const number = (): number => edges[Math.floor(rng.next() * edges.length)] ?? 0;
+  for (let round = 0; round < 500; round++) {
+    const cells = Array.from({ length: 1 + Math.floor(rng.next() * 40) }, (_, index) => {
+      const of = counts(number(), {
+        totalReplicas: number(),
+        readyReplicas: number(),
+        runningReplicas: number(),
+        unseenReplicas: number(),
+        lastEventTime: timeText(rng.next() < 0.5 ? -1_000_000_000 : 0),
+      });
+      const buckets = Array.from({ length: 3 }, () => ({ ...anonymous(1), counter: number() }));
+      return cell(of, rng.next() < 0.5 ? [] : buckets, `c${index}`);
+    });
+    const summary = summarize(cells, { minAvailable: number() });
+    for (const [field, value] of Object.entries(summary))
+      assert.ok(Number.isInteger(value) && Math.abs(value) <= 2 ** 31 && value < 2 ** 31, `${field}: ${value}`);
+    assert.deepEqual(summarize(cells, { minAvailable: 1 }), summarize(cells, { minAvailable: 1 }));
+  }
 });
