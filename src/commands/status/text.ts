@@ -204,7 +204,7 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
     lines.push({ label: "held", text, tone: "bad" });
   }
   for (const { protector, uid } of tombstones) {
-    const why = "is gone and not released, so webhooks keep it in force";
+    const why = "is gone and not released, so webhooks keep it in force, an Event says";
     const text = `${protector} (UID ${uid}) ${why}; see ${program} release`;
     lines.push({ label: "gone", text, tone: "bad" });
   }

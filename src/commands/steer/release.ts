@@ -69,7 +69,7 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
     }
     for (const { protector, uid, lastAt } of tombstones) {
       const age = lastAt === undefined ? "" : ` for at least ${ageText((at - lastAt) / 1000)}`;
-      say(`${core}: ${protector} is gone${age}, and webhooks keep it in force: UID ${uid}`);
+      say(`${core}: ${protector} is gone${age}, and webhooks keep it in force, an Event says: UID ${uid}`);
     }
     for (const { uid, note } of held?.letGo ?? []) say(`${core}: UID ${uid} was let go: ${note}`);
   }
@@ -130,15 +130,17 @@ function byName(asked: Asked): Change | Problem {
   const standing = place instanceof Problem ? undefined : find(place.look);
   if (!(place instanceof Problem) && standing !== undefined) return ofPresent(place.client, standing);
   const gone = looks.flatMap(({ tombstones }) => tombstones).filter(({ protector }) => protector === key);
-  const [only, ...more] = gone;
-  if (only === undefined) {
-    return new Problem(
-      `there is no PodProtector ${quote(key)}, and no Event says that webhooks keep it in force; ` +
-        "if a refusal names its UID, say that",
-    );
+  const none = `there is no PodProtector ${quote(key)}`;
+  if (gone.length === 0) {
+    const said = "and no Event says that webhooks keep it in force";
+    return new Problem(`${none}, ${said}; if a refusal names its UID, say that`);
   }
-  if (more.length === 0) return byUID({ ...asked, name: only.uid });
-  return new Problem(`several have had that name; say a UID: ${gone.map(({ uid }) => uid).join(", ")}`);
+  // Whoever may write Events in that namespace may name any UID: that of another one, too.
+  const uids = gone.map(({ uid }) => uid).join(", ");
+  return new Problem(
+    `${none}. Events say that webhooks keep one in force, and anybody who writes Events can say so: ${uids}. ` +
+      "Where a refusal, or the log of a webhook, names the same UID, say that instead of the name",
+  );
 }
 
 /** It holds for the version that was looked at: one whose source is back meanwhile stays in force. */

@@ -84,10 +84,10 @@ test("release lets a held deletion pass, and no change of a floor", async (t) =>
   await shown(t, fleet, "release", "shop/api");
 });
 
-test("release lets a vanished PodProtector go by its name or UID, and --undo takes that back", async (t) => {
+test("release lets a vanished PodProtector go by its UID, and --undo takes that back", async (t) => {
   const fleet = await createFleet();
   await createRefusal(fleet, { ...gone, agoMs: 1_000 });
-  await shown(t, fleet, "release", "shop/gone", "--reason", "torn down");
+  await shown(t, fleet, "release", uid, "--reason", "torn down");
   assert.deepEqual(dataIn(fleet), { [byHandKeyOf(uid)]: "torn down" });
   await shown(t, fleet, "release");
   await shown(t, fleet, "release", uid, "--undo");
@@ -108,11 +108,24 @@ test("release of something that is not known says what it looked for", async (t)
   await shown(t, fleet, "release", "shop/gone");
 });
 
+test("release by a name touches nothing that an Event alone names, whoever wrote it", async () => {
+  const fleet = await createFleet();
+  const { core } = fleet;
+  const dangles = await createProtector(core, "deployment-lost", { conditions: [{ type: "Dangling" }] });
+  await createRefusal(fleet, { ...gone, uid: dangles.metadata.uid, agoMs: 1_000 });
+  const { exitCode, problem = "", stdout } = await fleet.run("release", "shop/gone");
+  assert.equal(exitCode, 1);
+  assert.match(problem, /anybody who writes Events can say so/);
+  assert.equal(stdout, "");
+  assert.deepEqual(core.client.writes, []);
+  assert.equal(dataIn(fleet), undefined);
+});
+
 test("release of a vanished one in several cores needs no --core where one knows of it", async (t) => {
   const fleet = await createFleet("other");
   await createRefusal(fleet, { ...gone, agoMs: 1_000 });
   const cores = ["--core", "a=core", "--core", "b=other"];
-  await shown(t, fleet, "release", "shop/gone", ...cores);
+  await shown(t, fleet, "release", uid, ...cores);
   const unknown = await shown(t, fleet, "release", uid.replace("1111", "9999"), ...cores);
   assert.deepEqual([unknown.exitCode, unknown.problem], [1, "in which core? Say one --core"]);
 });
