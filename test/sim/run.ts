@@ -344,8 +344,8 @@ function isSettled(world: World, { cores }: Actors): boolean {
   const areHome = left.every(({ sources, modes, passing, cells, losses }) => {
     return [sources, modes, passing, cells].every(({ isHome }) => isHome) && losses.hasCrd;
   });
-  if (!areHome || unmet(world).length > 0) return false;
-  return present(world).every((checker) => checker.weight(isThere(world)) === 0 && isTrue(world, checker));
+  if (!areHome || !present(world).every((checker) => checker.weight(isThere(world)) === 0)) return false;
+  return present(world).every((checker) => isTrue(world, checker)) && unmet(world).length === 0;
 }
 
 /** Of what is lost nothing is demanded. */

@@ -199,7 +199,8 @@ export class World {
   #checkBounds(process: SimProcess): void {
     const node = process.node();
     if (node === undefined) return;
-    checkBounds(this.kernel, process, {
+    const keeper = { name: process.name, node: () => node, gauges: () => process.gaugesAtRest() };
+    checkBounds(this.kernel, keeper, {
       protectors: new Map(this.cores.map(({ name, protectorsSeen }) => [name, protectorsSeen])),
       pods: this.ledger.podsSeen,
       reviews: this.plan.faults.has("odd-reviews") ? undefined : this.reviews.openAt(node),

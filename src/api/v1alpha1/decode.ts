@@ -46,15 +46,9 @@ const cell = v.looseObject({
   aggregation: v.optional(aggregation),
   admissionHistory: v.optional(v.looseObject({ buckets: v.optional(v.array(bucket)) })),
 });
-const condition = v.looseObject({
-  type: v.string(),
-  status: v.picklist(["True", "False", "Unknown"]),
-  reason: v.string(),
-  message: v.string(),
-  lastTransitionTime: v.string(),
-});
-// For people only: a malformed list is left out, and the object stays valid.
-const conditions = v.fallback(v.optional(v.array(condition)), undefined);
+// For people only: a malformed list is left out, and the object stays valid. Nobody changes one, so none is copied.
+const isConditions = (value: unknown): boolean => Array.isArray(value) && value.every(isCondition);
+const conditions = v.fallback(v.optional(v.custom<readonly Condition[]>(isConditions)), undefined);
 const status = v.looseObject({
   // Go writes null for a nil slice.
   cells: v.pipe(
@@ -96,6 +90,12 @@ const podProtector = v.looseObject({
   }),
   status: v.optional(status),
 });
+
+function isCondition(value: Partial<Record<keyof Condition, unknown>> | null): boolean {
+  const { type, status: state, reason, message, lastTransitionTime: time } = value ?? {};
+  const isKnown = state === "True" || state === "False" || state === "Unknown";
+  return isKnown && [type, reason, message, time].every((text) => typeof text === "string");
+}
 
 /** The conditions of an object that need not be valid otherwise; undefined = there are none. */
 export function readConditions(raw: unknown): readonly Condition[] | undefined {

@@ -31,7 +31,11 @@ export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: Status;
   constructor(code: number, reason: string, message: string, details?: StatusDetails, metadata: JsonObject = {}) {
+    // It is an answer: where in the double it was made tells nobody anything, and costs more than all the rest of it.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.status = {
       kind: "Status",
       apiVersion: "v1",

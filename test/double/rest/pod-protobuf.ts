@@ -6,6 +6,9 @@ import { entry, envelope, field, frame, message, time, watchEvent } from "../../
 import { asArray, asObject, type JsonObject } from "../engine/object.ts";
 import { type WatchEvent } from "../engine/requests/watch.ts";
 
+/** A field that is not there. */
+const nothing = Buffer.alloc(0);
+
 /** The answer whose JSON this is; undefined for what is no Pod, PodList or Status. */
 export function protobufAnswer(text: string): Buffer | undefined {
   let answer: JsonObject;
@@ -102,15 +105,15 @@ function cause({ reason, message: why, field: path }: JsonObject): Buffer {
 }
 
 function text(number: number, value: unknown): Buffer {
-  return typeof value === "string" ? field(number, value) : Buffer.alloc(0);
+  return typeof value === "string" ? field(number, value) : nothing;
 }
 
 function integer(number: number, value: unknown): Buffer {
-  return typeof value === "number" ? field(number, value) : Buffer.alloc(0);
+  return typeof value === "number" ? field(number, value) : nothing;
 }
 
 function moment(number: number, value: unknown): Buffer {
-  return typeof value === "string" ? field(number, time(value)) : Buffer.alloc(0);
+  return typeof value === "string" ? field(number, time(value)) : nothing;
 }
 
 function map(number: number, value: unknown): Buffer[] {

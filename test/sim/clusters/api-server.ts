@@ -55,7 +55,7 @@ const jsonType = "application/json";
 const json: Form = {
   answer: (text) => ({ contentType: jsonType, body: Buffer.from(text) }),
   streamType: jsonType,
-  event: (event) => Buffer.from(eventText(event)),
+  event: madeOnce((event) => Buffer.from(eventText(event))),
   corrupted: (event) => Buffer.from(corrupted(event.toString())),
 };
 const protobuf: Form = {
@@ -65,9 +65,21 @@ const protobuf: Form = {
     return body === undefined ? json.answer(text) : { contentType: mediaType, body };
   },
   streamType: `${mediaType};stream=watch`,
-  event: protobufEvent,
+  event: madeOnce(protobufEvent),
   corrupted: corruptedFrame,
 };
+
+/** All watchers of an object are sent the same bytes, which nobody changes. */
+function madeOnce(make: Form["event"]): Form["event"] {
+  const last = new WeakMap<object, { readonly type: WatchEvent["type"]; readonly bytes: Buffer }>();
+  return (event) => {
+    const known = last.get(event.object);
+    if (known?.type === event.type) return known.bytes;
+    const bytes = make(event);
+    last.set(event.object, { type: event.type, bytes });
+    return bytes;
+  };
+}
 
 function inJson(reply: WireReply): Asked {
   return { reply, form: json };

@@ -34,6 +34,7 @@ export class Kernel {
   #unhashed = "";
   #nowMs = 0;
   #eventsOfMoment = 0;
+  #turns = 0;
   #lines = 0;
   #failure: Error | undefined;
 
@@ -44,6 +45,11 @@ export class Kernel {
   /** Virtual milliseconds since the beginning: the true time, which no clock of a node shows. */
   get nowMs(): number {
     return this.#nowMs;
+  }
+
+  /** Events that have run, the present one included. */
+  get turns(): number {
+    return this.#turns;
   }
 
   /** Random numbers of their own for each purpose, so that more draws for one do not change another. */
@@ -118,6 +124,7 @@ export class Kernel {
       this.#eventsOfMoment = event.dueMs > this.#nowMs ? 0 : this.#eventsOfMoment + 1;
       if (this.#eventsOfMoment > eventsPerMomentMax) this.fail("time stands still: somebody waits for no time at all");
       this.#nowMs = event.dueMs;
+      this.#turns += 1;
       event.run();
       await drainMicrotasks();
     }

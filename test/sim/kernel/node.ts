@@ -34,6 +34,7 @@ export class SimNode {
   readonly #rate: number;
   #offsetMs: number;
   #isAlive = true;
+  #lastTurn: number;
   #pausedUntilMs = 0;
   #suspendedFromMs = 0;
   #suspendedUntilMs = 0;
@@ -46,6 +47,7 @@ export class SimNode {
     this.kernel = kernel;
     this.name = name;
     this.bornMs = kernel.nowMs;
+    this.#lastTurn = kernel.turns;
     this.#offsetMs = offsetMs;
     this.#rate = rate;
     this.clock = {
@@ -63,6 +65,16 @@ export class SimNode {
   /** kill -9. */
   kill(): void {
     this.#isAlive = false;
+  }
+
+  /** The kernel's last event in which something ran here. */
+  get lastTurn(): number {
+    return this.#lastTurn;
+  }
+
+  /** Something runs here at once, whatever the state of the node: somebody outside has called it. */
+  woken(): void {
+    this.#lastTurn = this.kernel.turns;
   }
 
   /** Runs nothing for that long (SIGSTOP, a long garbage collection), and then all at once. */
@@ -102,6 +114,7 @@ export class SimNode {
   execute(work: () => void): void {
     if (!this.#isAlive) return;
     if (this.kernel.nowMs >= this.#pausedUntilMs && this.#deferred.length === 0) {
+      this.woken();
       work();
       return;
     }
@@ -115,6 +128,7 @@ export class SimNode {
       if (this.kernel.nowMs < this.#pausedUntilMs - roundingMs) return this.#resumeLater();
       const work = this.#deferred.shift();
       if (this.#deferred.length > 0) this.#resumeLater();
+      this.woken();
       if (this.#isAlive) work?.();
     });
   }

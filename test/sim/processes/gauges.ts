@@ -5,14 +5,16 @@
 import { type Metrics, silentMetrics } from "../../../src/util/metrics.ts";
 
 export class Gauges {
-  readonly #values = new Map<string, number>();
+  /** As read() has left them. */
+  readonly values = new Map<string, number>();
   readonly #samples: (() => void)[] = [];
   readonly metrics: Metrics = {
     ...silentMetrics,
     gauge: (name) => ({
       set: (labels, value) => {
-        const key = Object.keys(labels).length === 0 ? name : `${name} ${Object.values(labels).join(" ")}`;
-        this.#values.set(key, value);
+        let key = name;
+        for (const label of Object.values(labels)) key += ` ${label}`;
+        this.values.set(key, value);
       },
       remove() {},
     }),
@@ -22,6 +24,6 @@ export class Gauges {
   /** By name, with the values of the labels behind it. */
   read(): ReadonlyMap<string, number> {
     for (const sample of this.#samples) sample();
-    return this.#values;
+    return this.values;
   }
 }

@@ -41,6 +41,8 @@ export class SimProcess {
   /** What the process serves over HTTP: set while it listens. */
   #fetch: ServerOptions["fetch"] | undefined;
   #gauges = new Gauges();
+  /** The kernel's event in which the gauges were read at rest. */
+  #readTurn = -1;
   #starts = 0;
 
   constructor(options: ProcessOptions) {
@@ -53,13 +55,24 @@ export class SimProcess {
     return this.#node;
   }
 
-  /** The running server's entry; undefined while nobody listens. */
+  /** The running server's entry, to be called now or by the node; undefined while nobody listens. */
   fetch(): ServerOptions["fetch"] | undefined {
+    this.#node?.woken();
     return this.#fetch;
   }
 
   /** Since the last start: by name, with the values of the labels behind it. */
   gauges(): ReadonlyMap<string, number> {
+    return this.#gauges.read();
+  }
+
+  /**
+   * As gauges(), of those that only the process's own code changes: it is asked again when some of that has run since.
+   * What runs in this very event may go on after the reading.
+   */
+  gaugesAtRest(): ReadonlyMap<string, number> {
+    if ((this.#node?.lastTurn ?? 0) < this.#readTurn) return this.#gauges.values;
+    this.#readTurn = this.options.kernel.turns;
     return this.#gauges.read();
   }
 
@@ -132,6 +145,7 @@ export class SimProcess {
     this.options.kernel.note(`${this.name} stopping`);
     for (const component of this.#components.toReversed()) {
       if (!node.isAlive) return;
+      node.woken();
       await component.stop();
     }
     if (this.#node !== node) return;

@@ -11,18 +11,17 @@ type Value = string | number | bigint | Buffer;
 
 /** A varint: a bigint or integer of 64 bits, negative ones in two's complement. */
 export function varint(value: number | bigint): Buffer {
+  if (typeof value === "number" && value >= 0 && value < 0x80) return Buffer.of(value);
   return Buffer.from(new BinaryWriter().uint64(BigInt.asUintN(64, BigInt(value))).finish());
 }
 
 /** A number as varint; a text, or bytes (a message too), with its length. */
 export function field(number: number, value: Value): Buffer {
   const isNumber = typeof value === "number" || typeof value === "bigint";
-  const writer = new BinaryWriter().tag(number, isNumber ? WireType.Varint : WireType.LengthDelimited);
-  return Buffer.from(
-    isNumber
-      ? writer.uint64(BigInt.asUintN(64, BigInt(value))).finish()
-      : writer.bytes(Buffer.from(value as string)).finish(),
-  );
+  const tag = varint(number * 8 + (isNumber ? WireType.Varint : WireType.LengthDelimited));
+  if (isNumber) return Buffer.concat([tag, varint(value)]);
+  const bytes = typeof value === "string" ? Buffer.from(value) : value;
+  return Buffer.concat([tag, varint(bytes.length), bytes]);
 }
 
 export function message(...fields: readonly Buffer[]): Buffer {
