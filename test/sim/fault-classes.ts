@@ -62,7 +62,14 @@ const coreDisasters = ["wiped-core", "deleted-crd"] as const;
 /** What people have namespaces in (actors/people/modes.ts). Drawn after the size and the sources of the world. */
 export const modes = ["modes"] as const;
 /** What lasts as long as silence does, or the hours of people, and what people do meanwhile. Drawn last. */
-export const longOnes = ["absences", "full-cores", "cell-leases", "lost-nodes", "passing-sources"] as const;
+export const longOnes = [
+  "absences",
+  "full-cores",
+  "cell-leases",
+  "lost-nodes",
+  "passing-sources",
+  "lost-bookmarks",
+] as const;
 /** Drawn when all else of a plan has been. A class that is new comes last. */
 export const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
 const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll, ...modes, ...longOnes] as const;

@@ -226,7 +226,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     loss,
     silentAfterMs: faults.has("absences") && rng.next() < 0.5 ? 1_000 * integer(rng, 20, 45) : silentAfterMs,
     servesProtobuf,
-    rates,
+    rates: { ...rates, lostBookmarks: scaled("lost-bookmarks", 0.5) },
     upgrade,
   };
 }
