@@ -59,9 +59,14 @@ export class Contact {
   /** A phase has ended, and `step` is what comes of it. */
   report(state: State, ending: Ending, step: Step): void {
     const verb = ending.resumeFrom === undefined ? "list" : "watch";
-    if (ending.type === "missed" || step.relistReason === "silent") {
-      const what = ending.type === "missed" ? ending.why : "no bookmark for minutes";
-      this.#missed(verb, `${what}: a proxy may drop bookmarks`);
+    if (ending.type === "missed") {
+      this.#failed(verb, `${ending.why}: a proxy may drop bookmarks`);
+      this.#missed("warn", `${ending.why}: a proxy may drop bookmarks`);
+      return;
+    }
+    if (step.relistReason === "silent") {
+      this.#failed(verb, "no news for minutes, listing anew");
+      this.#missed("info", "no bookmark for minutes: a proxy may drop bookmarks, or the server has none to send");
       return;
     }
     if (ending.type === "ended") {
@@ -87,11 +92,10 @@ export class Contact {
     else this.#logger.verbose(2, "Still failing to list or watch, retrying", fields);
   }
 
-  #missed(verb: string, why: string): void {
-    this.#failed(verb, why);
+  #missed(level: "warn" | "info", why: string): void {
     const fields = { ...this.#inLogs, why };
     if (this.#isMissTold) this.#logger.verbose(2, "A bookmark did not come, listing anew", fields);
-    else this.#logger.warn("A bookmark did not come, listing anew", fields);
+    else this.#logger[level]("A bookmark did not come, listing anew", fields);
     this.#isMissTold = true;
   }
 

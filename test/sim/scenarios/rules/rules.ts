@@ -146,20 +146,6 @@ export const rules: readonly Mutation[] = [
     replace: `state.from === undefined ? await`,
   },
   {
-    name: "end-marks-are-waited-for",
-    why: "a WatchList whose end mark does not come is followed by pages",
-    file: "kube/watch/stream-limit.ts",
-    find: `this.#allow(endMarkMs, pauseMs);`,
-    replace: `this.#allow(Infinity);`,
-  },
-  {
-    name: "quiet-watches-are-believed",
-    why: "a watch that is answered and brings nothing for minutes is followed by a list",
-    file: "kube/watch/reflector.ts",
-    find: `const staleMs = 180_000;`,
-    replace: `const staleMs = Infinity;`,
-  },
-  {
     name: "silent-replica-stays-ready",
     why: "a replica is unready when its watch of the core has been silent for minutes",
     file: "webhook/protector/core.ts",

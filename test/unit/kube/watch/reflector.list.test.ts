@@ -383,3 +383,27 @@ test("pages that have no end are given up after a quarter of an hour, which is t
     ["timeout"],
   );
 });
+
+test("a server without WatchList is asked for one once an hour, which is said once and is no failure", async (t) => {
+  let asked = 0;
+  const { client, clock, informer, logger } = start(t, (scripted) => {
+    scripted.onStream = ({ query }) => {
+      if (query?.["sendInitialEvents"] !== true) return;
+      asked++;
+      throw new KubeError("invalid", "no WatchList");
+    };
+    scripted.onRequest = () => ({ metadata: { resourceVersion: "30" }, items: [thing("a", 3)] });
+  });
+  for (let minute = 0; minute < 180; minute++) {
+    await clock.advance(60_000);
+    client.stream0().send(bookmark(31));
+    informer.relist({ isPaced: true });
+    assert.equal(informer.lastError(), undefined);
+  }
+  assert.equal(asked, 3);
+  const lines = logger.entries.filter(({ level }) => level === "warn" || level === "info");
+  assert.deepEqual(
+    lines.map(({ message }) => message),
+    ["The server offers no WatchList, listing in pages"],
+  );
+});

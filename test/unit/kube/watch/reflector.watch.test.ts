@@ -293,3 +293,19 @@ test("a server that breaks off what it accepts, for minutes, is not listed for t
   }
   assert.equal(relists("silent"), 0);
 });
+
+test("a kind in which nothing happens, of a server that sends no bookmarks, is listed now and then", async (t) => {
+  const { client, clock, informer, logger, relists, takeLog } = await startSynced(t, thing("a", 3));
+  let oldestMs = 0;
+  while (relists("silent") < 10) {
+    await clock.advance(1_000);
+    oldestMs = Math.max(oldestMs, informer.stalenessMs());
+    const stream = client.stream0();
+    const isList = stream.request.query?.["sendInitialEvents"] === true;
+    if (isList && !stream.closed && informer.lastError() !== undefined)
+      stream.send(added(thing("a", 3)), bookmark(10, true));
+  }
+  assert.ok(oldestMs > 240_000 && oldestMs < 280_000, `news of ${oldestMs} ms ago`);
+  assert.deepEqual([...new Set(takeLog())], ["progress 10", "listed again"]);
+  assert.ok(logger.entries.every(({ level }) => level !== "warn"));
+});
