@@ -71,7 +71,8 @@ export interface Informer<T extends Stored> {
   /**
    * Drops the watch and the resume version and lists again (worker history reset). The store stays in place until the
    * list has arrived. A random pause comes first, which grows when lists are asked for again and again; not with
-   * `isPaced`, of a caller that limits by itself how often it asks, and knows of no reset.
+   * `isPaced`, of a caller that limits by itself how often it asks, and knows of no reset: it gets the list that is on
+   * its way, if there is one.
    */
   relist(options?: { readonly isPaced: boolean }): void;
   /** Lists and watches until the signal aborts; never rejects. */

@@ -207,6 +207,18 @@ test(
   },
 );
 
+test("a proxy that drops bookmarks drops the end mark, too, and nothing else", { timeout }, async (t) => {
+  const { server, clock, send, until, first } = await setUp(t);
+  server.setFaults(() => ({ type: "noBookmarks" }));
+  const watch = send(watchList);
+  await until(() => lines(watch).length === 4);
+  await clock.advance(120_000);
+  await server.engine.patch(types.configMaps, "default", "a", mergePatch({ data: { x: "1" } }));
+  await until(() => lines(watch).length === 5);
+  const good = ["a", "b", "c"].map((name, index) => `ADDED ${name}@${first + index}`);
+  assert.deepEqual(lines(watch), [...good, `MODIFIED a@${first + 3}`, ""]);
+});
+
 test("a lagging watch is late with each event", { timeout }, async (t) => {
   const { server, clock, send, until, first } = await setUp(t);
   server.setFaults(() => ({ type: "watchLag", lagMs: 7_000 }));

@@ -231,7 +231,7 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     upgrade,
   };
   for (const name of latest) drawSeverity(name);
-  return whole;
+  return { ...whole, rates: { ...rates, lostBookmarks: scaled("lost-bookmarks", 0.5) } };
 }
 
 /** Without heartbeats nothing can be demanded after a loss. */

@@ -2,27 +2,27 @@
 import { type ObjectKey } from "../../api/object-key.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { assert } from "../../util/assert.ts";
-import { type Clock, longAgo, type MonotonicMs, sleep } from "../../util/clock.ts";
-import { type LogFields, type Logger } from "../../util/logger.ts";
+import { type Clock, type MonotonicMs, sleep } from "../../util/clock.ts";
+import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
-import { Outage } from "../../util/outage.ts";
 import { type Rng, uniform } from "../../util/rng.ts";
 import { type Decode, type Informer, type InformerHandler, type Stored } from "../informer.ts";
-import { asKubeError, KubeError, resourcePath, type KubeClient } from "../kube-client.ts";
-import { wayToFail } from "../kube-errors.ts";
+import { asKubeError, KubeError, type KubeClient, type Query, resourcePath } from "../kube-client.ts";
+import { Cache } from "./cache.ts";
+import { Contact } from "./contact.ts";
+import { listAll, listBarrier, type ListScope } from "./list-pages.ts";
+import { createInformerMetrics, type InformerMetrics } from "./informer-metrics.ts";
 import {
   type Backoff,
   type Burden,
   createBackoff,
   firstState,
-  listBy,
+  listDue,
   nextStep,
   type Ending,
   type State,
 } from "./state.ts";
-import { Cache } from "./cache.ts";
-import { listAll, listBarrier, type ListScope } from "./list-pages.ts";
-import { createInformerMetrics, type InformerMetrics } from "./informer-metrics.ts";
+import { idleTimeoutMs, pauseMs, StreamLimit } from "./stream-limit.ts";
 import { readFrames } from "./watch-stream.ts";
 
 export interface InformerOptions<T extends Stored> extends ListScope {
@@ -42,10 +42,11 @@ export interface InformerOptions<T extends Stored> extends ListScope {
  */
 const watchSeconds = { low: 261, high: 319 };
 /**
- * kube-apiserver sends a bookmark about once a minute: two missing ones and half a minute of grace mean a dead
- * connection.
+ * While the news are that old, a watch that is answered and brings none is followed by a list: bookmarks are dropped on
+ * the way, or streams are cut before one is due. More than the wait for a dead connection, which needs no list, and
+ * less, with all that comes before the list, than a webhook waits until it steps aside.
  */
-const idleTimeoutMs = 150_000;
+const staleMs = 180_000;
 /**
  * A watch that ends sooner and brought nothing new is no clean end but a server or proxy in trouble (client-go has
  * nearly the same rule).
@@ -57,7 +58,7 @@ const retryAfterMsMax = 60_000;
 
 /**
  * A local copy of one resource; informer.ts says what it promises. The initial objects are streamed (WatchList) where
- * the server offers that; one that refuses it is listed in pages from then on.
+ * the server offers that and the end mark arrives; else they are listed in pages, and it is tried again in an hour.
  */
 export function createInformer<T extends Stored>(options: InformerOptions<T>): Informer<T> {
   return new Reflector(options);
@@ -71,26 +72,24 @@ class Reflector<T extends Stored> implements Informer<T> {
   readonly #path: string;
   /** What was asked for from outside. The loop goes from "relisting" back to "running" when the list begins. */
   #mode: "new" | "running" | "relisting" | "stopped" = "new";
+  /** A list is on its way. */
+  #isListing = false;
   /** The list that was asked for needs no pause before it. */
   #isRelistPaced = false;
   /** Since the last complete list the watch has not failed, and nobody knew of a reset. */
   #isIntact = false;
-  /** Ends the running phase and the wait before the next one, when the mode changes. */
+  /** Ends the running phase, also when its time is over, and the wait before the next one when the mode changes. */
   #interrupt = new AbortController();
   /** Aborts when it has run: another may measure the same resource by then. */
   readonly #ended = new AbortController();
-  /** When news of the objects last came. */
-  #newsAtMs: MonotonicMs = longAgo;
-  #lastError: string | undefined;
-  #isCatchingUp = false;
-  readonly #outage: Outage;
+  readonly #contact: Contact;
 
   constructor(options: InformerOptions<T>) {
     const { client, clock, rng, name } = options;
     this.#options = options;
-    this.#outage = new Outage(clock);
     const labels = { cluster: client.cluster, informer: name };
     const { metrics } = options;
+    this.#contact = new Contact(clock, options.logger, labels);
     this.#metrics = createInformerMetrics(metrics, labels, () => this.stalenessMs(), this.#ended.signal);
     this.#cache = new Cache(options.decode, options.logger.with({ informer: name }), () => this.#metrics.decodeError());
     this.#backoff = createBackoff(clock, rng);
@@ -118,15 +117,15 @@ class Reflector<T extends Stored> implements Informer<T> {
   }
 
   stalenessMs(): number {
-    return this.#cache.isSynced ? this.#options.clock.monotonicMs() - this.#newsAtMs : Number.POSITIVE_INFINITY;
+    return this.#cache.isSynced ? this.#contact.stalenessMs() : Number.POSITIVE_INFINITY;
   }
 
   lastError(): string | undefined {
-    return this.#lastError;
+    return this.#contact.lastError;
   }
 
   isCatchingUp(): boolean {
-    return this.#isCatchingUp;
+    return this.#contact.isCatchingUp;
   }
 
   subscribe(handler: InformerHandler<T>): void {
@@ -137,8 +136,9 @@ class Reflector<T extends Stored> implements Informer<T> {
   relist(options?: { readonly isPaced: boolean }): void {
     const isPaced = options?.isPaced ?? false;
     this.#isIntact &&= isPaced;
-    // Before the run, and while a list is about to begin, the next list is the one that is asked for.
-    if (this.#mode !== "running") return;
+    // Before the run, and while a list is about to begin, the next list is the one that is asked for. One that takes
+    // longer than its caller's patience is not begun anew either, or it would never end.
+    if (this.#mode !== "running" || (isPaced && this.#isListing)) return;
     this.#isRelistPaced = isPaced;
     this.#interruptAs("relisting");
   }
@@ -179,11 +179,15 @@ class Reflector<T extends Stored> implements Informer<T> {
   /** Runs one phase, waits if its ending asks for that, and returns the next one. */
   async #step(state: State): Promise<State> {
     this.#interrupt = new AbortController();
+    this.#isListing = state.phase === "list";
     const ending = await this.#runPhase(state);
+    this.#isListing = false;
     if (this.#isInterrupted()) return state;
+    // Its limit may have used it up.
+    this.#interrupt = new AbortController();
     if (ending.type === "failed" || ending.resumeFrom === undefined) this.#isIntact = false;
-    const step = nextStep(state, ending);
-    this.#report(state, ending);
+    const step = nextStep(state, ending, this.#options.clock.monotonicMs());
+    this.#contact.report(state, ending, step);
     if (ending.type === "failed" && ending.error.kind === "notFound") this.#cache.notServed();
     if (ending.type === "failed" && ending.error.kind === "forbidden") this.#cache.forbidden();
     if (step.backoff !== undefined) await this.#wait(step.backoff, step.retryAfterMs);
@@ -191,14 +195,14 @@ class Reflector<T extends Stored> implements Informer<T> {
     return step.next;
   }
 
-  async #startRelist({ preferred }: State): Promise<State> {
+  async #startRelist(state: State): Promise<State> {
     this.#metrics.relist("requested");
     // Asked for again and again, it must not become a loop without a pause. What is asked for during the pause gets the
     // same list.
     this.#interrupt = new AbortController();
     if (!this.#isRelistPaced) await this.#wait("heavy");
     if (this.#mode === "relisting") this.#mode = "running";
-    return listBy(preferred);
+    return listDue(state, this.#options.clock.monotonicMs());
   }
 
   async #wait(burden: Burden, retryAfterMs = 0): Promise<void> {
@@ -222,8 +226,10 @@ class Reflector<T extends Stored> implements Informer<T> {
     let hasBegun = false;
     const onPage = (): void => {
       hasBegun = true;
-      this.#answered();
+      this.#contact.answered();
     };
+    const limit = this.#limit();
+    limit.pages();
     try {
       const version = await listAll(client, this.#options, (raw) => this.#cache.stage(objects, raw), {
         signal: this.#interrupt.signal,
@@ -234,7 +240,13 @@ class Reflector<T extends Stored> implements Informer<T> {
       return { type: "ended", resumeFrom: version, isShort: false };
     } catch (error) {
       // Anything else is a mistake in a handler or here, and ends the process.
-      return { type: "failed", resumeFrom: undefined, error: asKubeError(error), hasBegun };
+      const thrown = asKubeError(error);
+      const minutes = Math.round(limit.elapsedMs() / 60_000);
+      const endless = `GET ${this.#path}: the list has had no end for ${minutes} minutes`;
+      const failure = limit.exceeded === undefined ? thrown : new KubeError("timeout", endless);
+      return { type: "failed", resumeFrom: undefined, error: failure, hasBegun };
+    } finally {
+      limit.clear();
     }
   }
 
@@ -242,7 +254,8 @@ class Reflector<T extends Stored> implements Informer<T> {
     const wasIntact = this.#isIntact;
     // Before the handlers, which may ask for another list.
     this.#isIntact = true;
-    this.#gotNews();
+    this.#isListing = false;
+    this.#contact.gotNews();
     this.#cache.replace(objects, version, wasIntact);
   }
 
@@ -252,7 +265,7 @@ class Reflector<T extends Stored> implements Informer<T> {
     const { signal } = this.#interrupt;
     try {
       const present = await listBarrier(client, resource, namespace, { signal, newConnection: true });
-      this.#answered();
+      this.#contact.answered();
       if (compareResourceVersions(present, from) >= 0) return undefined;
       const why = `the server is only at version ${present}, so version ${from} is from another history`;
       return {
@@ -268,55 +281,79 @@ class Reflector<T extends Stored> implements Informer<T> {
 
   /** Watches from a version, or streams the initial objects first and swaps the store when they are complete. */
   async #watch(from: ResourceVersion | undefined): Promise<Ending> {
-    const { client, clock } = this.#options;
-    const startedMs = clock.monotonicMs();
-    let staged = from === undefined ? new Map<ObjectKey, T>() : undefined;
-    const versionBefore = this.#cache.version;
-    let hasBegun = false;
-    const resumeFrom = (): ResourceVersion | undefined => (staged === undefined ? this.#cache.version : undefined);
+    const { client, clock, rng, preferProtobuf = false } = this.#options;
+    const limit = this.#limit();
+    const run: Run<T> = { limit, versionBefore: this.#cache.version, hasBegun: false };
+    if (from === undefined) run.staged = new Map();
+    const timeoutSeconds = Math.round(uniform(rng, watchSeconds.low, watchSeconds.high));
+    const query = this.#watchQuery(from, timeoutSeconds);
+    const { signal } = this.#interrupt;
     try {
-      const chunks = await client.stream(
-        {
-          method: "GET",
-          path: this.#path,
-          query: this.#watchQuery(from),
-          preferProtobuf: this.#options.preferProtobuf ?? false,
-          signal: this.#interrupt.signal,
-        },
-        idleTimeoutMs,
-      );
-      this.#answered();
-      if (staged === undefined) this.#lastError = undefined;
+      const request = { method: "GET", path: this.#path, query, preferProtobuf, signal } as const;
+      const chunks = await client.stream(request, idleTimeoutMs);
+      run.openedMs = clock.monotonicMs();
+      this.#contact.answered();
+      if (run.staged !== undefined) limit.endMark();
+      else {
+        limit.watch(timeoutSeconds, this.#contact.isCatchingUp);
+        this.#contact.lastError = undefined;
+      }
       for await (const frame of readFrames(chunks, `WATCH ${this.#path}`)) {
         if (this.#isInterrupted()) break;
-        hasBegun = true;
-        if (staged === undefined) {
-          this.#gotNews();
+        run.hasBegun = true;
+        limit.heard();
+        if (frame.type === "bookmark") this.#contact.gotBookmark();
+        if (run.staged === undefined) {
+          this.#contact.gotNews();
           this.#cache.apply(frame);
-        } else if (frame.type !== "bookmark") this.#cache.stageFrame(staged, frame);
-        else if (frame.initialEventsEnd) {
-          const objects = staged;
-          staged = undefined;
+        } else if (frame.type !== "bookmark") {
+          if (frame.type !== "added") limit.changed();
+          this.#cache.stageFrame(run.staged, frame);
+        } else if (frame.initialEventsEnd) {
+          const objects = run.staged;
+          delete run.staged;
           this.#replace(objects, frame.version);
+          limit.watch(timeoutSeconds, false);
         }
       }
-      const isLate = clock.monotonicMs() - startedMs >= shortWatchMs;
-      return {
-        type: "ended",
-        resumeFrom: resumeFrom(),
-        isShort: !isLate && this.#cache.version === versionBefore,
-      };
+      return this.#endOf(run);
     } catch (error) {
-      return { type: "failed", resumeFrom: resumeFrom(), error: asKubeError(error), hasBegun };
+      return this.#endOf(run, asKubeError(error));
+    } finally {
+      limit.clear();
     }
   }
 
-  #watchQuery(from: ResourceVersion | undefined): Readonly<Record<string, string | number | boolean | undefined>> {
-    const { labelSelector, fieldSelector, rng } = this.#options;
+  /** `error`: undefined = the stream ended in good order. */
+  #endOf({ limit, staged, openedMs, hasBegun, versionBefore }: Run<T>, error?: KubeError): Ending {
+    const { exceeded, missed } = limit;
+    if (staged !== undefined && missed !== undefined) return { type: "missed", resumeFrom: undefined, why: missed };
+    const resumeFrom = staged === undefined ? this.#cache.version : undefined;
+    const openMs = openedMs === undefined ? undefined : this.#options.clock.monotonicMs() - openedMs;
+    const isStale = openMs !== undefined && openMs >= pauseMs && this.stalenessMs() >= staleMs;
+    // A watch that the server forgot to end has brought all that happened, as one that it ended.
+    if (error === undefined || exceeded === "total") {
+      const isShort = limit.elapsedMs() < shortWatchMs && this.#cache.version === versionBefore;
+      return { type: "ended", resumeFrom, isShort, isStale };
+    }
+    const isSilent = openMs !== undefined && (exceeded === "silence" || error.kind === "timeout");
+    const silence = `WATCH ${this.#path}: no event and no bookmark for ${Math.round(this.stalenessMs() / 1000)} s`;
+    const failure = exceeded === "silence" ? new KubeError("timeout", silence) : error;
+    return { type: "failed", resumeFrom, error: failure, hasBegun, isStale, isSilent };
+  }
+
+  /** Of the phase that starts now. */
+  #limit(): StreamLimit {
+    const interrupt = this.#interrupt;
+    return new StreamLimit(this.#options.clock, () => interrupt.abort());
+  }
+
+  #watchQuery(from: ResourceVersion | undefined, timeoutSeconds: number): Query {
+    const { labelSelector, fieldSelector } = this.#options;
     return {
       watch: true,
       allowWatchBookmarks: true,
-      timeoutSeconds: Math.round(uniform(rng, watchSeconds.low, watchSeconds.high)),
+      timeoutSeconds,
       labelSelector,
       fieldSelector,
       // Without a version the initial events show the newest state (a consistent read), as a list does.
@@ -325,44 +362,15 @@ class Reflector<T extends Stored> implements Informer<T> {
         : { resourceVersion: from }),
     };
   }
+}
 
-  /**
-   * The server answered well, which is no news of the objects yet: a proxy on the way may swallow what follows. And
-   * until a list is complete the store may be of a former history.
-   */
-  #answered(): void {
-    const over = this.#outage.ended();
-    if (over !== undefined) this.#options.logger.info("Listing and watching again", { ...this.#inLogs(), ...over });
-  }
-
-  /** The store is as new as what the server just sent. */
-  #gotNews(): void {
-    this.#lastError = undefined;
-    this.#isCatchingUp = false;
-    this.#newsAtMs = this.#options.clock.monotonicMs();
-  }
-
-  #inLogs(): LogFields {
-    return { informer: this.#options.name, cluster: this.#options.client.cluster };
-  }
-
-  #report(state: State, ending: Ending): void {
-    const { logger, name } = this.#options;
-    const verb = ending.resumeFrom === undefined ? "list" : "watch";
-    if (ending.type === "ended") {
-      if (ending.resumeFrom === undefined) {
-        this.#lastError = `cannot list ${name}: the server ended the stream before its end mark`;
-      }
-      const phase = { phase: state.phase, version: ending.resumeFrom };
-      logger.verbose(3, "Informer phase ended", { ...this.#inLogs(), ...phase });
-      return;
-    }
-    const { error } = ending;
-    this.#isCatchingUp = true;
-    this.#lastError = `cannot ${verb} ${name}: ${error.message}`;
-    const fields = { ...this.#inLogs(), verb, kind: error.kind, err: error };
-    // A cluster may be away for hours, and a right be missing for ever: each way to fail is told once.
-    if (this.#outage.failed(wayToFail(error))) logger.warn("Failed to list or watch, retrying", fields);
-    else logger.verbose(2, "Still failing to list or watch, retrying", fields);
-  }
+/** A watch while it runs. */
+interface Run<T> {
+  readonly limit: StreamLimit;
+  readonly versionBefore: ResourceVersion | undefined;
+  /** When the header came. */
+  openedMs?: MonotonicMs;
+  hasBegun: boolean;
+  /** The initial objects, until the end mark. */
+  staged?: Map<ObjectKey, T>;
 }

@@ -30,6 +30,8 @@ export type Fault =
   | { readonly type: "loseResponse" }
   /** Every event and bookmark of this watch is late. */
   | { readonly type: "watchLag"; readonly lagMs: number }
+  /** A proxy on the way lets no bookmark of this watch through, end marks included. */
+  | { readonly type: "noBookmarks" }
   /** A list or WatchList by a replica that lags so many revisions behind. */
   | { readonly type: "staleReplica"; readonly revisions: number }
   /** A watch from a version sends the changes of so many revisions before it again. */

@@ -201,6 +201,7 @@ export class Front {
     const lines = createLineWriter(response, fault);
     const sink = {
       onEvent: (event: WatchEvent): void => {
+        if (fault?.type === "noBookmarks" && event.type === "BOOKMARK") return;
         lines.write(eventText(event));
         if (response.writableLength > unreadBytesMax) response.destroy();
       },

@@ -286,7 +286,7 @@ export class SimApiServer implements WireServer {
     const faultyLine = fault !== undefined && "afterEvents" in fault ? (fault.afterEvents ?? 0) : -1;
     const sink = {
       onEvent: (event: WatchEvent): void => {
-        if (isBroken) return;
+        if (isBroken || (fault?.type === "noBookmarks" && event.type === "BOOKMARK")) return;
         const bytes = form.event(event);
         const faulty = lines++ === faultyLine ? fault?.type : undefined;
         if (faulty === "oddAnswer") reply.chunk(oddLine(this.#rng));

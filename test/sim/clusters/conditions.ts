@@ -21,6 +21,8 @@ export interface Rates {
   /** Of watches: broken off, cut short or garbled after a few events; or silent from then on. */
   brokenWatch: number;
   silentWatch: number;
+  /** Of watches: a proxy on the way lets no bookmark through. */
+  lostBookmarks: number;
   /**
    * Of watches from a version: events delivered once more; or the history is said to be gone, as also for the next page
    * of a list.
@@ -53,6 +55,7 @@ const noRates: Rates = {
   queued: 0,
   brokenWatch: 0,
   silentWatch: 0,
+  lostBookmarks: 0,
   duplicate: 0,
   historyLoss: 0,
   staleList: 0,
@@ -188,6 +191,7 @@ export class ServerConditions {
       if (hits("duplicate")) return { type: "duplicate", revisions: 1 + Math.floor(rng.next() * staleRevisionsMax) };
       if (hits("historyLoss")) return { type: "historyLoss" };
       if (hits("oddAnswer")) return { type: "oddAnswer", afterEvents };
+      if (hits("lostBookmarks")) return { type: "noBookmarks" };
       if (query.get("sendInitialEvents") === "true" && hasListed && hits("staleList")) {
         return { type: "staleReplica", revisions: 1 + Math.floor(rng.next() * staleRevisionsMax) };
       }

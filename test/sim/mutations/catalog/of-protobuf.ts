@@ -29,15 +29,6 @@ export const mutationsOfProtobuf: readonly Mutation[] = [
     plan: { cells: ["a"], podsPerCell: 10, minAvailable: 2, offersWatchList: false, servesProtobuf: true },
   },
   {
-    name: "protobuf-initial-events-never-end",
-    why: "the bookmark that ends the initial events is known by its annotation",
-    file: "kube/protobuf/meta.ts",
-    find: `new Set([initialEventsEndAnnotation, annotations`,
-    replace: `new Set([annotations`,
-    only: [],
-    plan: { servesProtobuf: true, offersWatchList: true },
-  },
-  {
     name: "protobuf-frames-are-passed-over",
     why: "a frame that cannot be read ends the watch, or what it says would be lost",
     file: "kube/watch/watch-stream.ts",

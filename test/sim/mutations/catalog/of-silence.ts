@@ -238,4 +238,28 @@ export const mutationsOfSilence: readonly Mutation[] = [
     replace: `if (hasBeaten) this.#unchangedSinceMs = nowMs;`,
     scenario: "44f-held-and-out-of-reach",
   },
+  {
+    name: "end-marks-are-waited-for",
+    why: "a WatchList whose end mark does not come is followed by pages",
+    file: "kube/watch/stream-limit.ts",
+    find: `this.#allow(endMarkMs, pauseMs);`,
+    replace: `this.#allow(Infinity);`,
+    scenario: "18b-no-bookmarks",
+  },
+  {
+    name: "quiet-watches-are-believed",
+    why: "a watch that is answered and brings nothing for minutes is followed by a list",
+    file: "kube/watch/reflector.ts",
+    find: `const staleMs = 180_000;`,
+    replace: `const staleMs = Infinity;`,
+    scenario: "18c-quiet-without-bookmarks",
+  },
+  {
+    name: "fresh-lists-begin-anew",
+    why: "whoever asks for a fresh list waits for the one that is on its way, or it would never end",
+    file: "kube/watch/reflector.ts",
+    find: `(isPaced && this.#isListing)`,
+    replace: `false`,
+    scenario: "18d-list-of-a-quarter-of-a-minute",
+  },
 ];

@@ -52,10 +52,10 @@
  *   kill|start PROCESS; clock PROCESS -30s; partition|heal FROM>TO
  *   suspend PROCESS 10m [whole]          its machine sleeps, and its monotonic clock stands still; whole: its wall
  *                                        clock as well, as where nobody tells a virtual machine the time
- *   fault SERVER lose|slow|queue|gone|stall|stale|forbid|error KIND RESOURCE [by=PROCESS] [times=N] [after=N]
+ *   fault SERVER lose|slow|queue|gone|stall|stale|unmarked|forbid|error KIND RESOURCE [by=PROCESS] [times=N] [after=N]
  *   [revisions=N] [delay=5s]             the next such requests (watch, list, barrier, patch, …) go wrong;
  *                                        lease=C is the Lease of a cell; RESOURCE/: those of all
- *                                        objects of it
+ *                                        objects of it; unmarked: a proxy drops the bookmarks of a watch
  *   gate CELL remove|install|as=C        the webhook configuration of a cell; as=C: its URL ends with another cell
  *   restart PROCESS [--FLAG=VALUE…]      it stops in good order and starts with these flags besides
  *   lost X,Y                             pods vanish from the worker's storage, without a deletion
@@ -144,6 +144,8 @@ function faultOf(name: string, args: Arguments): ServerFault {
       return { type: "historyLoss" };
     case "stale":
       return { type: "staleReplica", revisions: args.number("revisions", 1) };
+    case "unmarked":
+      return { type: "noBookmarks" };
     case "stall": {
       const afterEvents = args.number("after", -1);
       return { type: "stall", ...(afterEvents >= 0 && { afterEvents }) };

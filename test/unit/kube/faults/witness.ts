@@ -5,7 +5,7 @@ import { type ResourceVersion } from "../../../../src/api/resource-version.ts";
 import { type Informer, type InformerEvent, type InformerHandler, type Stored } from "../../../../src/kube/informer.ts";
 import { type KubeClient } from "../../../../src/kube/kube-client.ts";
 import { createInformer } from "../../../../src/kube/watch/index.ts";
-import { silentLogger } from "../../../../src/util/logger.ts";
+import { type Logger, silentLogger } from "../../../../src/util/logger.ts";
 import { createSeededRng } from "../../../support/seeded-rng.ts";
 import { createCountingMetrics } from "../counting-metrics.ts";
 import { type Rig } from "./rig.ts";
@@ -25,14 +25,14 @@ function decodeItem(raw: unknown): Item | undefined {
   return Object.freeze({ key: objectKey(namespace, name), uid, resourceVersion, value: data?.value ?? "" });
 }
 
-export function createItemInformer(rig: Rig, client: KubeClient): Informer<Item> {
+export function createItemInformer(rig: Rig, client: KubeClient, logger: Logger = silentLogger): Informer<Item> {
   return createInformer<Item>({
     client,
     resource: { group: "", version: "v1", resource: "configmaps" },
     decode: decodeItem,
     clock: rig.clock,
     rng: createSeededRng(3),
-    logger: silentLogger,
+    logger,
     metrics: createCountingMetrics(),
     name: "configmaps",
   });

@@ -81,8 +81,16 @@ export function create<T extends Stored = Thing>(of: Partial<Parameters<typeof c
   });
   const relists = (reason: string): number =>
     metrics.value("kube_informer_relists_total", { cluster: "test", informer: of.name ?? "things", reason });
-  /** Enough for every backoff. */
-  const passBackoff = (): Promise<void> => clock.advance(31_000);
+  /** Enough for every backoff, and no more than until a stream is opened, which may not be silent for long. */
+  const passBackoff = async (): Promise<void> => {
+    const endMs = clock.monotonicMs() + 31_000;
+    const before = client.streams.length;
+    await drainMicrotasks();
+    while (client.streams.length === before && clock.monotonicMs() < endMs) {
+      const leftMs = endMs - clock.monotonicMs();
+      await clock.advance(Math.min(leftMs, clock.nextTimerInMs ?? leftMs));
+    }
+  };
   /** Runs it until the test ends. */
   const run = (t: { after(end: () => Promise<void>): void }) => {
     const stop = new AbortController();

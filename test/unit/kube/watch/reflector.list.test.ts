@@ -87,8 +87,8 @@ test("in a handler the store has changed already, and the version has not moved 
 });
 
 for (const code of [400, 422]) {
-  test(`a server that refuses WatchList with ${code} is listed in pages at once, and is not asked again`, async (t) => {
-    const { client, informer, takeLog, relists, passBackoff } = start(t, (scripted) => {
+  test(`a server that refuses WatchList with ${code} is listed in pages at once, without a warning`, async (t) => {
+    const { client, informer, logger, takeLog, relists, passBackoff } = start(t, (scripted) => {
       scripted.onStream = (request: KubeRequest) => {
         if (request.query?.["sendInitialEvents"] === true)
           throw new KubeError("invalid", "no WatchList here", { code });
@@ -115,6 +115,10 @@ for (const code of [400, 422]) {
     assert.equal(client.requests.length, 4);
     assert.equal(client.streams.length, 2, "no further WatchList was tried");
     assert.equal(informer.version(), "30");
+    const lines = logger.entries.filter(({ level }) => level === "warn" || level === "info");
+    const texts = lines.map(({ level, message, fields }) => [level, message, fields["kind"]]);
+    assert.deepEqual(texts[0], ["info", "The server offers no WatchList, listing in pages", "invalid"]);
+    assert.ok(lines.slice(1).every(({ fields }) => fields["kind"] === "gone" || fields["kind"] === undefined));
   });
 }
 
@@ -287,4 +291,119 @@ test("a missing right to list is said once, and once more when it was there in b
   client.stream0().fail("forbidden");
   await clock.advance(600_000);
   assert.equal(warnings(), 2);
+});
+
+test("initial objects that come for most of a minute are no fault, and the end mark may be 15 s later", async (t) => {
+  const { client, clock, logger, informer } = start(t);
+  for (let second = 0; second < 56; second += 14) {
+    await clock.advance(second === 0 ? 0 : 14_000);
+    client.stream0().send(added(thing(`t${second}`, 3 + second)));
+  }
+  await clock.advance(14_000);
+  client.stream0().send(bookmark(100, true));
+  await drainMicrotasks();
+  assert.equal(informer.size, 4);
+  assert.equal(client.requests.length, 0, "no pages");
+  assert.ok(logger.entries.every(({ level }) => level !== "warn"));
+});
+
+const missed: readonly (readonly [string, number, (send: (event: unknown) => void, second: number) => void])[] = [
+  ["within 60 s", 60_000, (send, second) => send(added(thing(`t${second}`, 3 + second)))],
+  ["within 15 s of the first change", 20_000, (send, second) => second >= 5 && send(modified(thing("a", 3 + second)))],
+  ["within 15 s of the first change", 20_000, (send, second) => second >= 5 && send(deleted(thing("a", 3 + second)))],
+  ["in 15 s of silence", 19_000, (send, second) => second < 5 && send(added(thing(`t${second}`, 3 + second)))],
+  ["in 15 s of silence", 15_000, () => undefined],
+  ["within 60 s", 60_000, (send, second) => send(bookmark(3 + second))],
+];
+for (const [index, [why, dueMs, feed]] of missed.entries()) {
+  test(`a WatchList without an end mark ${why} is listed in pages then: ${index}`, async (t) => {
+    const { client, clock, logger, informer } = start(t, (scripted) => {
+      scripted.onRequest = () => ({ metadata: { resourceVersion: "300" }, items: [thing("a", 200)] });
+    });
+    await drainMicrotasks();
+    const stream = client.stream0();
+    for (let second = 0; !stream.closed; second++) {
+      feed((event) => stream.send(event), second);
+      await clock.advance(1_000);
+    }
+    assert.equal(clock.monotonicMs(), dueMs);
+    assert.equal(informer.lastError(), `cannot list things: no end mark ${why}: a proxy may drop bookmarks`);
+    await clock.advance(1_000);
+    assert.deepEqual([informer.hasSynced(), informer.size, informer.lastError()], [true, 1, undefined]);
+    const lines = logger.entries.filter(({ level }) => level === "warn");
+    assert.deepEqual(
+      lines.map(({ message, fields }) => [message, fields["why"], fields["informer"]]),
+      [["A bookmark did not come, listing anew", `no end mark ${why}: a proxy may drop bookmarks`, "things"]],
+    );
+  });
+}
+
+test("a list that takes longer than the patience of whoever asks for fresh ones is not begun anew", async (t) => {
+  let pages = 0;
+  const { client, clock, informer, relists } = await startSynced(t, thing("a", 3));
+  client.onStream = (request) => {
+    if (request.query?.["sendInitialEvents"] === true) throw new KubeError("invalid", "no WatchList");
+  };
+  // Twelve pages of 20 s each.
+  client.onRequest = async () => {
+    await new Promise<void>((resolve) => void clock.setTimer(20_000, resolve));
+    return { metadata: { resourceVersion: "30", ...(++pages < 12 && { continue: "more" }) }, items: [] };
+  };
+  for (let round = 0; round < 5; round++) {
+    informer.relist({ isPaced: true });
+    await clock.advance(60_000);
+  }
+  assert.deepEqual([pages, informer.version(), informer.size, relists("requested")], [13, "30", 0, 2]);
+});
+
+test("pages that have no end are given up after a quarter of an hour, which is told", async (t) => {
+  let pages = 0;
+  const { clock, informer, logger } = start(t, (scripted, clock) => {
+    scripted.onStream = () => {
+      throw new KubeError("invalid", "no WatchList");
+    };
+    scripted.onRequest = async ({ signal }) => {
+      pages++;
+      await new Promise<void>((resolve, reject) => {
+        const timer = clock.setTimer(20_000, resolve);
+        signal?.addEventListener("abort", () => {
+          timer.cancel();
+          reject(new KubeError("aborted", "aborted by the caller"));
+        });
+      });
+      return { metadata: { resourceVersion: "30", continue: "more" }, items: [thing("a", 3)] };
+    };
+  });
+  await clock.advance(900_000);
+  assert.ok(pages >= 44 && pages <= 46, `${pages} pages`);
+  assert.match(informer.lastError() ?? "", /^cannot list things: .*no end for 15 minutes/);
+  const lines = logger.entries.filter(({ level }) => level === "warn");
+  assert.deepEqual(
+    lines.map(({ fields }) => fields["kind"]),
+    ["timeout"],
+  );
+});
+
+test("a server without WatchList is asked for one once an hour, which is said once and is no failure", async (t) => {
+  let asked = 0;
+  const { client, clock, informer, logger } = start(t, (scripted) => {
+    scripted.onStream = ({ query }) => {
+      if (query?.["sendInitialEvents"] !== true) return;
+      asked++;
+      throw new KubeError("invalid", "no WatchList");
+    };
+    scripted.onRequest = () => ({ metadata: { resourceVersion: "30" }, items: [thing("a", 3)] });
+  });
+  for (let minute = 0; minute < 180; minute++) {
+    await clock.advance(60_000);
+    client.stream0().send(bookmark(31));
+    informer.relist({ isPaced: true });
+    assert.equal(informer.lastError(), undefined);
+  }
+  assert.equal(asked, 3);
+  const lines = logger.entries.filter(({ level }) => level === "warn" || level === "info");
+  assert.deepEqual(
+    lines.map(({ message }) => message),
+    ["The server offers no WatchList, listing in pages"],
+  );
 });

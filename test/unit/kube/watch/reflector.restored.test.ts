@@ -57,7 +57,9 @@ test("a watch that the server ended in good order, or that continues a list, ask
   const { client, server, clock } = await startSynced(t, thing("a", 3));
   server.version = 5;
   for (let reconnect = 0; reconnect < 3; reconnect++) {
-    await clock.advance(300_000);
+    await clock.advance(140_000);
+    client.stream0().send(bookmark(11));
+    await clock.advance(140_000);
     client.stream0().end();
     await drainMicrotasks();
   }
@@ -73,7 +75,7 @@ test("while the server's version is unknown no watch is opened, and errors make 
     ["forbidden", 30_000],
     ["tooManyRequests", 30_000],
   ] as const) {
-    const { client, server, clock, informer, takeLog, relists } = await startSynced(t, thing("a", 3));
+    const { client, server, clock, informer, takeLog, relists, passBackoff } = await startSynced(t, thing("a", 3));
     const answer = client.onRequest;
     const askedAtMs: number[] = [];
     client.onRequest = () => {
@@ -89,7 +91,7 @@ test("while the server's version is unknown no watch is opened, and errors make 
     // What is not known is still looked for.
     server.version = 5;
     client.onRequest = answer;
-    await clock.advance(61_000);
+    while (client.streams.length === 1) await passBackoff();
     assert.equal(relists("gone"), 1, kind);
     assert.deepEqual(takeLog(), []);
   }

@@ -242,3 +242,70 @@ test("handlers are told each time that the resource is forbidden, and no object 
   assert.equal(refusals(), 2);
   assert.equal(informer.size, 1);
 });
+
+test("bytes that are no frames keep no watch alive", async (t) => {
+  const { client, clock } = await startSynced(t, thing("a", 3));
+  const stream = client.stream0();
+  for (let second = 0; !stream.closed; second += 10) {
+    stream.sendText("\n");
+    await clock.advance(10_000);
+  }
+  assert.equal(clock.monotonicMs(), 150_000);
+});
+
+test("a watch that the server does not end goes on from its version half a minute later", async (t) => {
+  const { client, clock, informer, logger } = await startSynced(t, thing("a", 3));
+  const stream = client.stream0();
+  const timeoutMs = 1_000 * Number(stream.request.query?.["timeoutSeconds"]);
+  for (let version = 11; !stream.closed; version++) {
+    stream.send(modified(thing("a", version)));
+    await clock.advance(1_000);
+  }
+  assert.equal(clock.monotonicMs(), timeoutMs + 30_000);
+  assert.equal(client.streams.length, 2);
+  assert.equal(client.stream0().request.query?.["resourceVersion"], informer.version());
+  assert.deepEqual(client.requests, [], "no look at the version");
+  assert.ok(logger.entries.every(({ level }) => level !== "warn"));
+});
+
+test("streams that are cut before a bookmark is due lead to a list before five minutes are over", async (t) => {
+  for (const way of ["end", "network"] as const) {
+    const { client, clock, informer, relists } = await startSynced(t, thing("a", 3));
+    let oldestMs = 0;
+    while (relists("silent") === 0) {
+      const stream = client.stream0();
+      await clock.advance(50_000);
+      if (way === "end") stream.end();
+      else stream.fail("network");
+      for (let ms = 0; ms < 30_000 && client.stream0() === stream; ms += 100) await clock.advance(100);
+      oldestMs = Math.max(oldestMs, informer.stalenessMs());
+    }
+    assert.ok(oldestMs >= 180_000 && oldestMs < 290_000, `${way}: ${oldestMs} ms`);
+    assert.equal(client.stream0().request.query?.["sendInitialEvents"], true);
+  }
+});
+
+test("a server that breaks off what it accepts, for minutes, is not listed for that", async (t) => {
+  const { client, clock, relists } = await startSynced(t, thing("a", 3));
+  while (clock.monotonicMs() < 600_000) {
+    client.stream0().fail("network");
+    await clock.advance(2_000);
+  }
+  assert.equal(relists("silent"), 0);
+});
+
+test("a kind in which nothing happens, of a server that sends no bookmarks, is listed now and then", async (t) => {
+  const { client, clock, informer, logger, relists, takeLog } = await startSynced(t, thing("a", 3));
+  let oldestMs = 0;
+  while (relists("silent") < 10) {
+    await clock.advance(1_000);
+    oldestMs = Math.max(oldestMs, informer.stalenessMs());
+    const stream = client.stream0();
+    const isList = stream.request.query?.["sendInitialEvents"] === true;
+    if (isList && !stream.closed && informer.lastError() !== undefined)
+      stream.send(added(thing("a", 3)), bookmark(10, true));
+  }
+  assert.ok(oldestMs > 240_000 && oldestMs < 280_000, `news of ${oldestMs} ms ago`);
+  assert.deepEqual([...new Set(takeLog())], ["progress 10", "listed again"]);
+  assert.ok(logger.entries.every(({ level }) => level !== "warn"));
+});
