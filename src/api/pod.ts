@@ -39,7 +39,7 @@ export interface PodRecord {
   readonly isRunning: boolean;
   /** Condition Ready is True. */
   readonly isReady: boolean;
-  /** lastTransitionTime of the Ready condition while it is True. */
+  /** lastTransitionTime of the Ready condition while it is True; undefined when it cannot be one. */
   readonly readySince: EpochMicros | undefined;
   /** The newest moment that the object itself proves, by the reader that `readPodRecord` was given. */
   readonly eventTime: EpochMicros | undefined;
@@ -111,6 +111,12 @@ function readStringMap(value: unknown): Labels {
   return map as Labels;
 }
 
+/**
+ * No pod was Ready before there was Kubernetes. Clocks that have lost their power begin in 1970 or 2000, and a zero
+ * time is of the year 1.
+ */
+const firstReadyTime = Date.parse("2014-06-06T00:00:00Z") * 1000;
+
 function readConditions(
   status: Unchecked<V1PodStatus> | undefined,
 ): Pick<PodRecord, "isScheduled" | "isInitialized" | "isReady" | "readySince"> {
@@ -125,7 +131,8 @@ function readConditions(
     else if (type === "Initialized") isInitialized = true;
     else if (type === "Ready") {
       isReady = true;
-      readySince = parseTime(lastTransitionTime);
+      const time = parseTime(lastTransitionTime);
+      readySince = time !== undefined && time < firstReadyTime ? undefined : time;
     }
   }
   return { isScheduled, isInitialized, isReady, readySince };

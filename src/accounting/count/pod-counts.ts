@@ -1,6 +1,6 @@
 /** Counts the pods of one cell for one PodProtector. */
 import { type PodRecord } from "../../api/pod.ts";
-import { type EpochMicros } from "../../util/clock.ts";
+import { type EpochMicros, laterOf } from "../../util/clock.ts";
 import { availableFrom } from "./health-criterion.ts";
 
 export interface PodCounts {
@@ -18,10 +18,20 @@ export interface PodCensus {
   readonly nextAvailableAt: EpochMicros | undefined;
   /** The newest moment at which a pod that is counted as available became so; undefined when none is counted. */
   readonly newestAvailableAt: EpochMicros | undefined;
+  /** The newest moment at which one of them would be so by its own Ready time; undefined when none is after `now`. */
+  readonly aheadUntil: EpochMicros | undefined;
 }
 
-/** Counts `pods` at the moment `now`. Terminating and finished pods count for nothing. O(pods). */
-export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, now: EpochMicros): PodCensus {
+/**
+ * Counts `pods` at the moment `now`. Terminating and finished pods count for nothing. O(pods).
+ * @param readySince since when a Ready pod has been so (ready-times.ts)
+ */
+export function countPods(
+  pods: Iterable<PodRecord>,
+  minReadySeconds: number,
+  now: EpochMicros,
+  readySince: (pod: PodRecord) => EpochMicros | undefined,
+): PodCensus {
   const counts = {
     totalReplicas: 0,
     availableReplicas: 0,
@@ -32,6 +42,7 @@ export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, no
   };
   let nextAvailableAt: EpochMicros | undefined;
   let newestAvailableAt: EpochMicros | undefined;
+  let aheadUntil: EpochMicros | undefined;
   for (const pod of pods) {
     if (pod.isTerminating || pod.isTerminal) continue;
     counts.totalReplicas += 1;
@@ -39,14 +50,16 @@ export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, no
     if (pod.isScheduled) counts.scheduledReplicas += 1;
     if (pod.isInitialized) counts.initializedReplicas += 1;
     if (pod.isRunning) counts.runningReplicas += 1;
-    const from = availableFrom(pod, minReadySeconds);
+    const from = availableFrom(pod, minReadySeconds, readySince(pod));
     if (from === undefined) continue;
     if (from <= now) {
       counts.availableReplicas += 1;
       if (newestAvailableAt === undefined || from > newestAvailableAt) newestAvailableAt = from;
+      const byItself = availableFrom(pod, minReadySeconds) ?? from;
+      if (byItself > now) aheadUntil = laterOf(byItself, aheadUntil);
     } else if (nextAvailableAt === undefined || from < nextAvailableAt) {
       nextAvailableAt = from;
     }
   }
-  return { counts, nextAvailableAt, newestAvailableAt };
+  return { counts, nextAvailableAt, newestAvailableAt, aheadUntil };
 }

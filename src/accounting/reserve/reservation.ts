@@ -203,7 +203,7 @@ function judge(
   const silentForMs = context.silentForMs(disruption.cellID);
   const isRetiring = context.isRetiring?.(disruption.cellID) === true;
   // Counts that are not in force tell a pod's age all the same.
-  const need = needOf(disruption, protector.spec, cell?.aggregation?.countedAt, context.now);
+  const need = needOf(disruption, protector.spec, cell?.aggregation, context.now);
   if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
 
   const buckets = cell?.admissionHistory?.buckets ?? [];

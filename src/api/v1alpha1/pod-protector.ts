@@ -114,6 +114,11 @@ export interface Aggregation {
   readonly resourceVersion?: ResourceVersion;
   /** Extension: the aggregator's clock at counting. */
   readonly countedAt?: MicroTime;
+  /**
+   * Extension: the newest moment at which a pod that is counted as available would be so by its own Ready time; absent
+   * when none is after countedAt (docs/accounting.md#ready-times).
+   */
+  readonly countedAhead?: MicroTime;
   /** Extension: mark of the last counting that did not look at the recorded version (docs/accounting.md#restores). */
   readonly recountedAt?: MicroTime;
   /** Extension: hash of what was counted, see src/accounting/count/counted-spec.ts. */

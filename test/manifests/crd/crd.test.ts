@@ -77,6 +77,7 @@ const statusFields: Fields<PodProtectorStatus> = {
       countedSpec: "leaf",
       countedMinReadySeconds: "leaf",
       countedGeneration: "leaf",
+      countedAhead: "leaf",
     },
     admissionHistory: {
       buckets: {

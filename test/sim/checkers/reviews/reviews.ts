@@ -167,7 +167,7 @@ export class ReviewChecker implements ReviewObserver {
     { uid, record, arrivedMs }: { readonly uid: string; readonly record: PodRecord; readonly arrivedMs: number },
     { minReadySeconds }: Pick<PodProtectorSpec, "minReadySeconds">,
   ): boolean {
-    if (checker.criterion !== "Available") return canMeet(checker.criterion, record, 0);
+    if (checker.criterion !== "Available") return canMeet(checker.criterion, record);
     const from = availableFrom(record, minReadySeconds);
     if (from === undefined) return false;
     return checker.wasOldByData(uid, from, arrivedMs) || this.#isOld(from, minReadySeconds, arrivedMs);

@@ -8,6 +8,10 @@ import { type Cell } from "../../world.ts";
 const { pods } = builtInResources;
 const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };
 
+/** Milliseconds, or what a time may be that is none. */
+export type Ahead = number | keyof typeof odd;
+const odd = { missing: null, zero: "0001-01-01T00:00:00Z" } as const;
+
 export class Pods {
   readonly #cell: Cell;
   #touches = 0;
@@ -20,19 +24,23 @@ export class Pods {
     return this.#cell.server.engine.find(pods, namespace, name);
   }
 
-  async create(name: string, app: string, isReady: boolean): Promise<void> {
+  /** `ahead`: how its Ready time is wrong, as for setReady. */
+  async create(name: string, app: string, isReady: boolean, ahead?: Ahead): Promise<void> {
     await this.#cell.server.engine.create(pods, namespace, {
       apiVersion: "v1",
       kind: "Pod",
       metadata: { name, labels: { app, ours: "yes" } },
       spec: { nodeName: "node-1", containers: [{ name: "main", image: "web:1" }], terminationGracePeriodSeconds: 30 },
     });
-    if (isReady) await this.setReady(name, true);
+    if (isReady) await this.setReady(name, true, ahead);
   }
 
-  async setReady(name: string, isReady: boolean): Promise<void> {
+  /** `ahead`: by how much the clock of its node is, or what is in place of the time. */
+  async setReady(name: string, isReady: boolean, ahead: Ahead = 0): Promise<void> {
     const status = isReady ? "True" : "False";
-    const lastTransitionTime = formatSeconds(this.#cell.node.clock.epochMicros());
+    const now = this.#cell.node.clock.epochMicros();
+    const isTime = typeof ahead === "number";
+    const lastTransitionTime = isTime ? formatSeconds(now + 1000 * ahead) : odd[ahead];
     const conditions = ["PodScheduled", "Initialized", "Ready"].map((type) => ({
       type,
       status: type === "Ready" ? status : "True",
