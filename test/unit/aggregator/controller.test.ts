@@ -88,7 +88,7 @@ test("a pod is counted at the moment it has been Ready for minReadySeconds, with
   assert.equal(core.count(statusWrite), 2);
 });
 
-test("Ready times that are ahead are told of once an hour, and their pods counted by when they were seen", async (t) => {
+test("Ready times that are ahead are told of once an hour, and their pods counted since they were seen", async (t) => {
   const rig = await rigFor(t);
   await rig.protect("web", { minReadySeconds: 30 });
   const { logs, metrics } = await rig.start();
