@@ -65,7 +65,9 @@ export const modes = ["modes"] as const;
 export const longOnes = ["absences", "full-cores", "cell-leases", "lost-nodes", "passing-sources"] as const;
 /** Drawn when all else of a plan has been. A class that is new comes last. */
 export const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
-const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll, ...modes, ...longOnes] as const;
+/** Clocks of nodes, which write the Ready times of pods. Drawn last. */
+export const nodeClocks = ["node-clocks"] as const;
+const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll, ...modes, ...longOnes, ...nodeClocks] as const;
 /** Faults that a seed switches on or off together. */
 export const faultClasses = [...drawnFirst, ...drawnLate] as const satisfies readonly string[];
 /**

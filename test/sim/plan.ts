@@ -14,6 +14,7 @@ import {
   lateFaults,
   longOnes,
   modes,
+  nodeClocks,
   newest,
   onDemand,
 } from "./fault-classes.ts";
@@ -210,7 +211,9 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
   // The previous release knows none of them.
   const mayHaveMore = plan.hasGenerator && only === undefined && upgrade === "none";
   const hasMoreSources = rng.next() < moreSourcesShare && mayHaveMore;
-  for (const name of [...modes, ...longOnes]) drawSeverity(name);
+  for (const name of [...modes, ...longOnes, ...nodeClocks]) drawSeverity(name);
+  // The previous release believes them.
+  if (upgrade !== "none") for (const name of nodeClocks) faults.delete(name);
   return {
     ...plan,
     ...late,

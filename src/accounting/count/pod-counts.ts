@@ -18,7 +18,10 @@ export interface PodCensus {
   readonly nextAvailableAt: EpochMicros | undefined;
   /** The newest moment at which a pod that is counted as available became so; undefined when none is counted. */
   readonly newestAvailableAt: EpochMicros | undefined;
-  /** The newest moment at which one of them would be so by its own Ready time; undefined when none is after `now`. */
+  /**
+   * The newest moment at which a Ready pod would be available by its own Ready time that is not gone by, whether it is
+   * counted yet or not; undefined when none is after `now`.
+   */
   readonly aheadUntil: EpochMicros | undefined;
 }
 
@@ -52,11 +55,11 @@ export function countPods(
     if (pod.isRunning) counts.runningReplicas += 1;
     const from = availableFrom(pod, minReadySeconds, readySince(pod));
     if (from === undefined) continue;
+    const byItself = availableFrom(pod, minReadySeconds) ?? from;
+    if (byItself > from && byItself > now) aheadUntil = laterOf(byItself, aheadUntil);
     if (from <= now) {
       counts.availableReplicas += 1;
       if (newestAvailableAt === undefined || from > newestAvailableAt) newestAvailableAt = from;
-      const byItself = availableFrom(pod, minReadySeconds) ?? from;
-      if (byItself > now) aheadUntil = laterOf(byItself, aheadUntil);
     } else if (nextAvailableAt === undefined || from < nextAvailableAt) {
       nextAvailableAt = from;
     }

@@ -115,8 +115,8 @@ export interface Aggregation {
   /** Extension: the aggregator's clock at counting. */
   readonly countedAt?: MicroTime;
   /**
-   * Extension: the newest moment at which a pod that is counted as available would be so by its own Ready time; absent
-   * when none is after countedAt (docs/accounting.md#ready-times).
+   * Extension: the newest moment at which a pod would be available by its own Ready time, of those whose times the
+   * counts do not go by; absent when none is after countedAt (docs/accounting.md#ready-times).
    */
   readonly countedAhead?: MicroTime;
   /** Extension: mark of the last counting that did not look at the recorded version (docs/accounting.md#restores). */

@@ -103,6 +103,15 @@ export const mutationsOfCounts: readonly Mutation[] = [
     scenario: "74-clock-of-a-node-ahead",
   },
   {
+    name: "doubted-ready-times-are-old",
+    why: "a pod whose Ready time is ahead has been Ready since that was first seen, and not for ever",
+    file: "accounting/count/ready-times.ts",
+    find: `const seen = { readySince, sinceMs: nowMs };`,
+    replace: `const seen = { readySince, sinceMs: later(nowMs, -3_600_000) };`,
+    only: ["node-clocks", "flapping-pods"],
+    plan: { minReadySeconds: 20 },
+  },
+  {
     name: "successors-go-by-no-counts",
     why: "pods that were counted as available are so for the next leader, whatever their Ready times say",
     file: "accounting/count/ready-times.ts",
