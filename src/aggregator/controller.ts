@@ -16,7 +16,7 @@ import { type InformerEvent } from "../kube/informer.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type CompiledSelector, compileSelector, matches } from "../label-index/index.ts";
 import { assert } from "../util/assert.ts";
-import { later, type MonotonicMs } from "../util/clock.ts";
+import { later, longAgo, type MonotonicMs } from "../util/clock.ts";
 import { type Outcome } from "../work-queue/index.ts";
 import { SelfCheck } from "./audits/self-check.ts";
 import { type Backlog, type Counted } from "./counting/backlog.ts";
@@ -31,6 +31,9 @@ import { type AggregatorSizes } from "./metrics.ts";
 import { type ProvableWatch } from "./watching/barrier.ts";
 import { type CellHandler, CellWatch } from "./watching/cell-watch.ts";
 
+/** Least time between two lines about Ready times. The metric counts all of them. */
+const doubtSpacingMs = 3_600_000;
+
 type Reset = Parameters<CellHandler["onHistoryReset"]>[0];
 
 export class Aggregator {
@@ -44,6 +47,7 @@ export class Aggregator {
   readonly #fences: FenceRegistry;
   readonly #fencer: Fencer;
   readonly #cell: CellWatch;
+  #doubtToldAtMs: MonotonicMs = longAgo;
   /** When the PodProtectors were listed first. */
   #firstListAtMs: MonotonicMs | undefined;
   /** Of the matches. To be run while leading. */
@@ -108,6 +112,7 @@ export class Aggregator {
         onHistoryReset: (details) => this.#workerReset(details),
         onListedAfterReset: () => this.#queue.addEach(),
         onWallClockSet: (stepMs) => this.#wallClockSet(stepMs),
+        onReadyTimeDoubted: (pod) => this.#readyTimeDoubted(pod),
       },
     });
     deps.protectors.subscribe({
@@ -201,6 +206,7 @@ export class Aggregator {
       snapshot,
       lastEventTime: this.#cell.lastEventTime,
       pods: this.#cell.pods.pick(this.#matchTable.podKeysOf(key)),
+      readySince: this.#cell.pods.readySince.bind(this.#cell.pods),
     };
     const tools = { config: this.#config, fences: this.#fences, writer: this.#writer, clock: this.#deps.clock };
     const pass = await reconcileProtector(memory, cell, tools, signal);
@@ -245,6 +251,18 @@ export class Aggregator {
     this.#queue.addAll(keys, event);
     const { namespace } = event.object;
     metrics.enqueue.observe({ namespace, kind: "Pod" }, (clock.monotonicMs() - startMs) / 1000);
+  }
+
+  /** A clock that is wrong is so for all pods of its node, and ours for all pods. */
+  #readyTimeDoubted({ key, namespace, readySince }: PodRecord): void {
+    const { clock, logger, metrics } = this.#deps;
+    metrics.indexErrors.inc({ namespace, error: "ReadyTime" });
+    if (readySince === undefined || clock.monotonicMs() < later(this.#doubtToldAtMs, doubtSpacingMs)) return;
+    this.#doubtToldAtMs = clock.monotonicMs();
+    logger.warn("Ready time of a pod is ahead of this clock, so the clock of its node or this one is wrong", {
+      pod: key,
+      aheadSeconds: Math.round((readySince - clock.epochMicros()) / 1_000_000),
+    });
   }
 
   #wallClockSet(stepMs: number): void {

@@ -38,7 +38,8 @@ export function createAggregatorMetrics(metrics: Metrics) {
     ),
     indexErrors: metrics.counter(
       "aggregator_index_error",
-      "PodProtectors with an invalid selector, and pods without the time that the sync-time algorithm reads",
+      "PodProtectors with an invalid selector, pods without the time that the sync-time algorithm reads, and Ready " +
+        "times that are ahead of this clock (ReadyTime)",
       ["namespace", "error"],
     ),
     statusWrites: metrics.counter(

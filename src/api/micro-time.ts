@@ -11,6 +11,8 @@ const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d
 /** RFC 3339 years have four digits. A zone can move a time beyond them; it could not be written again. */
 const earliestMs = Date.parse("0000-01-01T00:00:00Z");
 const latestMs = Date.parse("9999-12-31T23:59:59Z");
+/** The last one that can be written. */
+export const latestTime = (latestMs * 1000) as EpochMicros;
 
 /**
  * Reads an RFC 3339 time with up to nine fractional digits, cut to microseconds, or a Date, which is how protobuf gives

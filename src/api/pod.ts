@@ -44,7 +44,7 @@ export interface PodRecord {
    * (Kubernetes' MarkPodsNotReady; a kubelet gives a reason, and readiness gates are one). It may well serve.
    */
   readonly isUnseen: boolean;
-  /** lastTransitionTime of the Ready condition while it is True. */
+  /** lastTransitionTime of the Ready condition while it is True; undefined when it cannot be one. */
   readonly readySince: EpochMicros | undefined;
   /** The newest moment that the object itself proves, by the reader that `readPodRecord` was given. */
   readonly eventTime: EpochMicros | undefined;
@@ -117,6 +117,12 @@ function readStringMap(value: unknown): Labels {
   return map as Labels;
 }
 
+/**
+ * No pod was Ready before there was Kubernetes. Clocks that have lost their power begin in 1970 or 2000, and a zero
+ * time is of the year 1.
+ */
+const firstReadyTime = Date.parse("2014-06-06T00:00:00Z") * 1000;
+
 function readConditions(
   status: Unchecked<V1PodStatus> | undefined,
 ): Pick<PodRecord, "isScheduled" | "isInitialized" | "isReady" | "readySince"> & { readonly isWithdrawn: boolean } {
@@ -135,7 +141,8 @@ function readConditions(
     else if (type === "ContainersReady") areContainersReady = true;
     else if (type === "Ready") {
       isReady = true;
-      readySince = parseTime(lastTransitionTime);
+      const time = parseTime(lastTransitionTime);
+      readySince = time !== undefined && time < firstReadyTime ? undefined : time;
     }
   }
   return {

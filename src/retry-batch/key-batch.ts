@@ -133,7 +133,7 @@ export class KeyBatch<Request, Result, Key> {
 
   #gathered(): MonotonicMs {
     if (this.#waiting.size >= this.#options.batchSizeMax) return longAgo;
-    return earlierOf(this.#gatherUntilMs, later(this.#newestMs, this.#gathering.quietMs))!;
+    return earlierOf(this.#gatherUntilMs, later(this.#newestMs, this.#gathering.quietMs));
   }
 
   /** When the next execution may start. */

@@ -23,6 +23,8 @@ export function later(moment: MonotonicMs, durationMs: number): MonotonicMs {
 }
 
 /** The smaller of two moments, or of two durations; undefined counts as never. */
+export function earlierOf<T extends number>(a: T | undefined, b: T): T;
+export function earlierOf<T extends number>(a: T | undefined, b: T | undefined): T | undefined;
 export function earlierOf<T extends number>(a: T | undefined, b: T | undefined): T | undefined {
   if (a === undefined) return b;
   return b === undefined || a <= b ? a : b;

@@ -231,6 +231,8 @@ export function drawPlan(rng: Rng, only?: ReadonlySet<FaultClass>): Plan {
     upgrade,
   };
   for (const name of latest) drawSeverity(name);
+  // The previous release believes them.
+  if (upgrade !== "none") faults.delete("node-clocks");
   return { ...whole, rates: { ...rates, lostBookmarks: scaled("lost-bookmarks", 0.5) } };
 }
 

@@ -9,11 +9,11 @@
  * - Version and time alone cause no write; counts, settled buckets, newly countable pods, pods that are unseen at a
  *   higher version, and generations that were not seen do (docs/accounting.md#edits-that-are-undone).
  */
-import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
+import { epochMicrosOf, formatMicroTime, latestTime } from "../../api/micro-time.ts";
 import { compareResourceVersions } from "../../api/resource-version.ts";
 import { type Aggregation, type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { assert } from "../../util/assert.ts";
-import { type EpochMicros, later, type MonotonicMs } from "../../util/clock.ts";
+import { earlierOf, type EpochMicros, later, type MonotonicMs } from "../../util/clock.ts";
 import { type PodCensus, type PodCounts } from "./pod-counts.ts";
 import { type OwnAggregation, type ProtectorMemory } from "./protector-memory.ts";
 import { type Settlement, type Snapshot } from "../settle/settlement.ts";
@@ -104,7 +104,7 @@ function cellOf(
   isRecount = input.memory.isTakenOver || isBelow(input.snapshot, input.memory.cell()?.aggregation),
 ): CellStatus & { readonly aggregation: OwnAggregation } {
   const { memory, settlement } = input;
-  const { counts } = input.census;
+  const { counts, aheadUntil } = input.census;
   const countedGeneration = memory.countedGeneration(input.snapshot.barrierSentAtMs);
   const countedSpec = memory.countedSpec();
   assert(countedSpec !== undefined, "only a countable PodProtector is counted");
@@ -123,6 +123,7 @@ function cellOf(
       ...(covered === undefined ? {} : { lastEventTime: covered }),
       resourceVersion: input.snapshot.version,
       countedAt: now,
+      ...(aheadUntil !== undefined && { countedAhead: formatMicroTime(earlierOf(aheadUntil, latestTime)) }),
       countedSpec,
       countedMinReadySeconds: memory.newest.protector.spec.minReadySeconds,
       ...(countedGeneration === undefined ? {} : { countedGeneration }),

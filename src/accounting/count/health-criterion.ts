@@ -26,19 +26,24 @@ export function criterionFor(
 }
 
 /**
- * The moment from which a Ready pod counts as available; undefined when only a new version of the pod can make it so.
+ * The moment from which a pod that has been Ready since `readySince` counts as available (ready-times.ts; without it,
+ * by its own Ready time); undefined when that is not known, or only a new version of the pod can make it so.
  */
-export function availableFrom(pod: PodRecord, minReadySeconds: number): EpochMicros | undefined {
+export function availableFrom(
+  pod: PodRecord,
+  minReadySeconds: number,
+  readySince = pod.readySince,
+): EpochMicros | undefined {
   if (!pod.isReady || pod.isTerminating || pod.isTerminal) return undefined;
   if (minReadySeconds <= 0) return 0 as EpochMicros;
-  return pod.readySince === undefined ? undefined : ((pod.readySince + minReadySeconds * 1_000_000) as EpochMicros);
+  return readySince === undefined ? undefined : ((readySince + minReadySeconds * 1_000_000) as EpochMicros);
 }
 
 /**
  * True when this version of the pod meets the criterion now, or will as time passes (Ready, but younger than
- * minReadySeconds).
+ * minReadySeconds, whatever its Ready time is).
  */
-export function canMeet(criterion: HealthCriterion, pod: PodRecord, minReadySeconds: number): boolean {
+export function canMeet(criterion: HealthCriterion, pod: PodRecord): boolean {
   if (pod.isTerminating || pod.isTerminal) return false;
   switch (criterion) {
     case "Scheduled":
@@ -48,9 +53,8 @@ export function canMeet(criterion: HealthCriterion, pod: PodRecord, minReadySeco
     case "Running":
       return pod.isRunning;
     case "Ready":
-      return pod.isReady;
     case "Available":
-      return availableFrom(pod, minReadySeconds) !== undefined;
+      return pod.isReady;
     default:
       return assertNever(criterion);
   }
@@ -65,8 +69,8 @@ export function isUnseenBy(criterion: HealthCriterion, pod: PodRecord): boolean 
 }
 
 /** True when the criterion may refuse the deletion of this version of the pod. */
-export function mayRefuse(criterion: HealthCriterion, pod: PodRecord, minReadySeconds: number): boolean {
-  return canMeet(criterion, pod, minReadySeconds) || isUnseenBy(criterion, pod);
+export function mayRefuse(criterion: HealthCriterion, pod: PodRecord): boolean {
+  return canMeet(criterion, pod) || isUnseenBy(criterion, pod);
 }
 
 /** The count of a cell that the criterion compares with minAvailable. */

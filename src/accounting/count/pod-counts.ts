@@ -1,7 +1,7 @@
 /** Counts the pods of one cell for one PodProtector. */
 import { type PodRecord } from "../../api/pod.ts";
 import { newerResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
-import { type EpochMicros } from "../../util/clock.ts";
+import { type EpochMicros, laterOf } from "../../util/clock.ts";
 import { availableFrom } from "./health-criterion.ts";
 
 export interface PodCounts {
@@ -23,10 +23,23 @@ export interface PodCensus {
   readonly newestAvailableAt: EpochMicros | undefined;
   /** The highest version of a pod that is unseen; undefined = none is. */
   readonly newestUnseen: ResourceVersion | undefined;
+  /**
+   * The newest moment at which a Ready pod would be available by its own Ready time that is not gone by, whether it is
+   * counted yet or not; undefined when none is after `now`.
+   */
+  readonly aheadUntil: EpochMicros | undefined;
 }
 
-/** Counts `pods` at the moment `now`. Terminating and finished pods count for nothing. O(pods). */
-export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, now: EpochMicros): PodCensus {
+/**
+ * Counts `pods` at the moment `now`. Terminating and finished pods count for nothing. O(pods).
+ * @param readySince since when a Ready pod has been so (ready-times.ts)
+ */
+export function countPods(
+  pods: Iterable<PodRecord>,
+  minReadySeconds: number,
+  now: EpochMicros,
+  readySince: (pod: PodRecord) => EpochMicros | undefined,
+): PodCensus {
   const counts = {
     totalReplicas: 0,
     availableReplicas: 0,
@@ -39,6 +52,7 @@ export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, no
   let newestUnseen: ResourceVersion | undefined;
   let nextAvailableAt: EpochMicros | undefined;
   let newestAvailableAt: EpochMicros | undefined;
+  let aheadUntil: EpochMicros | undefined;
   for (const pod of pods) {
     if (pod.isTerminating || pod.isTerminal) continue;
     counts.totalReplicas += 1;
@@ -50,8 +64,10 @@ export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, no
     if (pod.isScheduled) counts.scheduledReplicas += 1;
     if (pod.isInitialized) counts.initializedReplicas += 1;
     if (pod.isRunning) counts.runningReplicas += 1;
-    const from = availableFrom(pod, minReadySeconds);
+    const from = availableFrom(pod, minReadySeconds, readySince(pod));
     if (from === undefined) continue;
+    const byItself = availableFrom(pod, minReadySeconds) ?? from;
+    if (byItself > from && byItself > now) aheadUntil = laterOf(byItself, aheadUntil);
     if (from <= now) {
       counts.availableReplicas += 1;
       if (newestAvailableAt === undefined || from > newestAvailableAt) newestAvailableAt = from;
@@ -64,5 +80,6 @@ export function countPods(pods: Iterable<PodRecord>, minReadySeconds: number, no
     nextAvailableAt,
     newestAvailableAt,
     newestUnseen,
+    aheadUntil,
   };
 }

@@ -2,11 +2,13 @@
  * What a requested deletion needs from one PodProtector that counts the pod: nothing, a record, or quota
  * (docs/accounting.md#what-is-recorded).
  */
-import { epochMicrosOf, type MicroTime } from "../../api/micro-time.ts";
-import { type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
+import { epochMicrosOf } from "../../api/micro-time.ts";
+import { type Aggregation, type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
+import { type PodRecord } from "../../api/pod.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type PodDeletion } from "../history/record.ts";
 import { availableFrom, canMeet, type HealthCriterion, isUnseenBy } from "../count/health-criterion.ts";
+import { tellsAge } from "../count/ready-times.ts";
 
 /** The deletion of one pod, as one PodProtector sees it. */
 export interface Disruption extends PodDeletion {
@@ -44,33 +46,43 @@ export function hasFloor(minAvailable: number): boolean {
   return minAvailable > 0;
 }
 
+/** What counts tell of the age of pods: nothing where there are none, or those of a Go aggregator. */
+export type CountedAges = Pick<Aggregation, "countedAt" | "countedAhead">;
+
 /**
  * Decides what the disruption needs.
- * @param countedAt the aggregator's clock when the cell was counted; undefined when there are no counts, or those of a
- *        Go aggregator
+ * @param ages of the counts of the pod's cell
  * @param now this process's wall clock
- *
- * A pod is too young only if both clocks say so: one slow or fast clock alone gives no quota away.
  */
 export function needOf(
   disruption: Disruption,
   { minAvailable, minReadySeconds }: Pick<PodProtectorSpec, "minAvailable" | "minReadySeconds">,
-  countedAt: MicroTime | undefined,
+  ages: CountedAges | undefined,
   now: EpochMicros,
 ): Need {
   const { pod, criterion, operation } = disruption;
   if (pod.isTerminating || pod.isTerminal) return "nothing";
   const bestEffort = disruption.isForced || !disruption.isProtected || !hasFloor(minAvailable);
   if (isUnseenBy(criterion, pod) && disruption.isRepair !== true && !bestEffort) return "floor";
-  if (!canMeet(criterion, pod, minReadySeconds)) {
+  if (!canMeet(criterion, pod)) {
     if (operation === "delete") return "nothing";
     return bestEffort ? "record-best-effort" : "record";
   }
   if (bestEffort) return "record-best-effort";
-  if (criterion === "Available") {
-    const from = availableFrom(pod, minReadySeconds);
-    if (from !== undefined && from > now && (countedAt === undefined || from > epochMicrosOf(countedAt)))
-      return "record";
-  }
-  return "quota";
+  return criterion === "Available" && isTooYoung(pod, minReadySeconds, ages, now) ? "record" : "quota";
+}
+
+/**
+ * A pod is too young only if both clocks say so: one slow or fast clock alone gives no quota away. And only by a Ready
+ * time that tells its age; of the others the aggregator may have counted any.
+ */
+function isTooYoung(
+  pod: PodRecord,
+  minReadySeconds: number,
+  { countedAt, countedAhead }: CountedAges = {},
+  now: EpochMicros,
+): boolean {
+  const from = availableFrom(pod, minReadySeconds);
+  if (!tellsAge(pod.readySince, now) || from === undefined || from <= now) return false;
+  return [countedAt, countedAhead].every((until) => until === undefined || from > epochMicrosOf(until));
 }

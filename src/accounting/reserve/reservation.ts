@@ -212,7 +212,7 @@ function judge(
   const silentForMs = context.silentForMs(disruption.cellID);
   const isRetiring = context.isRetiring?.(disruption.cellID) === true;
   // Counts that are not in force tell a pod's age all the same.
-  const asked = needOf(disruption, protector.spec, cell?.aggregation?.countedAt, context.now);
+  const asked = needOf(disruption, protector.spec, cell?.aggregation, context.now);
   // What was counted before the pod was lost sight of may hold it.
   const isProven = context.isOld !== true && isCountedSince(disruption.pod, cell, countsThere);
   const need = asked === "floor" && !isProven ? "quota" : asked;

@@ -128,6 +128,6 @@ export class CountingPace {
 
 /** Whether a pod begins to meet the criterion. */
 function givesQuota(event: InformerEvent<PodRecord>, spec: PodProtectorSpec): boolean {
-  const meets = (pod: PodRecord): boolean => canMeet(criterionFor(undefined, spec), pod, spec.minReadySeconds);
+  const meets = (pod: PodRecord): boolean => canMeet(criterionFor(undefined, spec), pod);
   return event.type !== "deleted" && meets(event.object) && (event.type === "added" || !meets(event.previous));
 }

@@ -2,6 +2,7 @@
 import { type PodRecord } from "../../api/pod.ts";
 import { planCell } from "../../accounting/count/cell-plan.ts";
 import { countPods } from "../../accounting/count/pod-counts.ts";
+import { type Vouched, vouchedBy } from "../../accounting/count/ready-times.ts";
 import { type ProtectorMemory } from "../../accounting/count/protector-memory.ts";
 import { type FenceRegistry } from "../../accounting/settle/fence-registry.ts";
 import { type SettlementConfig, type Snapshot } from "../../accounting/settle/settlement.ts";
@@ -21,6 +22,8 @@ export interface CellView {
   readonly lastEventTime: EpochMicros | undefined;
   /** The pods that the PodProtector counts. */
   readonly pods: Iterable<PodRecord>;
+  /** Since when a Ready pod has been so, by what recorded counts vouch for, too. */
+  readonly readySince: (pod: PodRecord, vouched: Vouched | undefined) => EpochMicros | undefined;
 }
 
 export interface ReconcileTools {
@@ -58,7 +61,9 @@ export async function reconcileProtector(
   const buckets = memory.buckets();
   const { firstSeen, newest } = memory;
   const settlement = config.syncTime.settle({ buckets, firstSeen, snapshot, fences, config, nowMs }, lastEventTime);
-  const census = countPods(cell.pods, newest.protector.spec.minReadySeconds, now);
+  const { minReadySeconds } = newest.protector.spec;
+  const vouched = vouchedBy(memory.recorded(), memory.countedSpec(), minReadySeconds);
+  const census = countPods(cell.pods, minReadySeconds, now, (pod) => cell.readySince(pod, vouched));
   const { cellID, settleWindowMs } = config;
   const plan = planCell({ cellID, memory, census, snapshot, lastEventTime, settlement, settleWindowMs, nowMs, now });
   const untilAvailableMs = census.nextAvailableAt === undefined ? undefined : (census.nextAvailableAt - now) / 1000;

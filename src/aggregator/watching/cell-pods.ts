@@ -5,11 +5,24 @@
 import { type ObjectKey } from "../../api/object-key.ts";
 import { type PodRecord } from "../../api/pod.ts";
 import { type ResourceVersion } from "../../api/resource-version.ts";
+import { ReadyTimes, type Vouched } from "../../accounting/count/ready-times.ts";
 import { type Snapshot } from "../../accounting/settle/settlement.ts";
 import { type SyncTime } from "../../accounting/settle/sync-time.ts";
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
 import { type Informer, type InformerEvent } from "../../kube/informer.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
+
+export interface ReadyTimeHandler {
+  /** A Ready time is further ahead of our clock than can be true. Called once for each. */
+  onReadyTimeDoubted(pod: PodRecord): void;
+}
+
+export interface CellPodsOptions {
+  readonly pods: Informer<PodRecord>;
+  readonly clock: Pick<Clock, "epochMicros" | "monotonicMs">;
+  readonly syncTime: SyncTime;
+  readonly handler: ReadyTimeHandler;
+}
 
 export class CellPods {
   readonly #informer: Informer<PodRecord>;
@@ -22,11 +35,13 @@ export class CellPods {
    */
   #uidByDigest: Map<string, string> | undefined;
   #lastEventTime: EpochMicros | undefined;
+  readonly #readyTimes: ReadyTimes;
 
-  constructor(informer: Informer<PodRecord>, clock: Pick<Clock, "epochMicros" | "monotonicMs">, syncTime: SyncTime) {
-    this.#informer = informer;
+  constructor({ pods, clock, syncTime, handler }: CellPodsOptions) {
+    this.#informer = pods;
     this.#clock = clock;
     this.#syncTime = syncTime;
+    this.#readyTimes = new ReadyTimes((pod) => handler.onReadyTimeDoubted(pod));
   }
 
   /** Applies an event of the informer. */
@@ -37,8 +52,10 @@ export class CellPods {
     if (event.type === "deleted") {
       this.#byUID.delete(pod.uid);
       this.#uidByDigest?.delete(digestOfUID(pod.uid));
+      this.#readyTimes.forget(pod.uid);
       return;
     }
+    this.#readyTimes.since(pod, now, this.#clock.monotonicMs());
     this.#byUID.set(pod.uid, pod);
     if (event.type === "added") this.#uidByDigest?.set(digestOfUID(pod.uid), pod.uid);
   }
@@ -79,6 +96,11 @@ export class CellPods {
       const pod = this.#informer.get(key);
       if (pod !== undefined) yield pod;
     }
+  }
+
+  /** Since when the pod has been Ready, as far as that can be believed; undefined when it is not. */
+  readySince(pod: PodRecord, vouched: Vouched | undefined): EpochMicros | undefined {
+    return this.#readyTimes.since(pod, this.#clock.epochMicros(), this.#clock.monotonicMs(), vouched);
   }
 
   byUID(uid: string): PodRecord | undefined {

@@ -13,10 +13,10 @@ import { type Informer, type InformerEvent } from "../../kube/informer.ts";
 import { type Clock, type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
 import { wallClockOffsetMs } from "../../util/suspensions.ts";
 import { type BarrierOptions, BarrierTracker } from "./barrier.ts";
-import { CellPods } from "./cell-pods.ts";
+import { CellPods, type ReadyTimeHandler } from "./cell-pods.ts";
 
 /** What the owner does about news of the cell. */
-export interface CellHandler {
+export interface CellHandler extends ReadyTimeHandler {
   /** A pod has changed; the snapshot shows it. */
   onPodEvent(event: InformerEvent<PodRecord>): void;
   /** The snapshot has moved. */
@@ -58,10 +58,10 @@ export class CellWatch {
   #wallClockOffsetMs: number;
 
   constructor(options: CellWatchOptions) {
-    const { pods, syncTime, barriers, clock, handler } = options;
+    const { pods, barriers, clock, handler } = options;
     this.#options = options;
     this.#wallClockOffsetMs = wallClockOffsetMs(clock);
-    this.#pods = new CellPods(pods, clock, syncTime);
+    this.#pods = new CellPods(options);
     this.barriers = new BarrierTracker({
       ...barriers,
       clock,
@@ -106,7 +106,7 @@ export class CellWatch {
     return this.#pods.lastEventTime;
   }
 
-  get pods(): Pick<CellPods, "pick" | "byUID"> {
+  get pods(): Pick<CellPods, "pick" | "byUID" | "readySince"> {
     return this.#pods;
   }
 

@@ -36,6 +36,7 @@ const aggregation = v.looseObject({
   lastEventTime: v.optional(v.string()),
   resourceVersion: v.optional(v.string()),
   countedAt: v.optional(v.string()),
+  countedAhead: v.optional(v.string()),
   recountedAt: v.optional(v.string()),
   countedSpec: v.optional(v.string()),
   countedMinReadySeconds: v.optional(v.number()),
@@ -125,7 +126,7 @@ export function decodePodProtector(raw: unknown): DecodeResult {
 function parseCell({ aggregation: counts, admissionHistory }: v.InferOutput<typeof cell>): void {
   if (counts !== undefined) {
     if (!isVersion(counts.resourceVersion)) delete counts.resourceVersion;
-    for (const name of ["lastEventTime", "countedAt", "recountedAt"] as const) {
+    for (const name of ["lastEventTime", "countedAt", "countedAhead", "recountedAt"] as const) {
       const time = counts[name] === undefined ? undefined : readMicroTime(counts[name]);
       if (time === undefined) delete counts[name];
       else counts[name] = time;

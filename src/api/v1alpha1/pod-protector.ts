@@ -116,6 +116,11 @@ export interface Aggregation {
   readonly resourceVersion?: ResourceVersion;
   /** Extension: the aggregator's clock at counting. */
   readonly countedAt?: MicroTime;
+  /**
+   * Extension: the newest moment at which a pod would be available by its own Ready time, of those whose times the
+   * counts do not go by; absent when none is after countedAt (docs/accounting.md#ready-times).
+   */
+  readonly countedAhead?: MicroTime;
   /** Extension: mark of the last counting that did not look at the recorded version (docs/accounting.md#restores). */
   readonly recountedAt?: MicroTime;
   /** Extension: hash of what was counted, see src/accounting/count/counted-spec.ts. */

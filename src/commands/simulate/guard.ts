@@ -11,6 +11,7 @@
  */
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
 import { availableFrom, canMeet, criterionFor, type HealthCriterion } from "../../accounting/count/health-criterion.ts";
+import { tellsAge } from "../../accounting/count/ready-times.ts";
 import { summarize } from "../../accounting/count/summary.ts";
 import { figuresOf, type QuotaFigures } from "../../accounting/reserve/quota-figures.ts";
 import { type RefusingVerdict } from "../../accounting/reserve/reservation.ts";
@@ -172,7 +173,7 @@ export class Guard {
   #cannotMeet({ operation, pod, criterion }: Deletion, judges: readonly Judge[]): boolean {
     if (operation !== "delete") return false;
     const specs = judges.map(({ view }) => view?.protector.spec ?? {});
-    return specs.every((spec) => !canMeet(criterionFor(criterion, spec), pod, 0));
+    return specs.every((spec) => !canMeet(criterionFor(criterion, spec), pod));
   }
 
   #opinionOf(judgeOf: Judge, deletion: Deletion): Opinion {
@@ -319,7 +320,8 @@ function recounted(
 
 /** Whether the pod was counted for the criterion. */
 function meets(criterion: HealthCriterion, pod: PodRecord, minReadySeconds: number, now: EpochMicros): boolean {
-  if (!canMeet(criterion, pod, minReadySeconds)) return false;
-  const from = criterion === "Available" ? availableFrom(pod, minReadySeconds) : undefined;
+  if (!canMeet(criterion, pod)) return false;
+  if (criterion !== "Available" || !tellsAge(pod.readySince, now)) return true;
+  const from = availableFrom(pod, minReadySeconds);
   return from === undefined || from <= now;
 }

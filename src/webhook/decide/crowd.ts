@@ -26,7 +26,7 @@ export function matchOf(sources: readonly Protectors[], pod: PodRecord): Match {
   const bySource = sources.map((source) => ({ source, found: source.matching(namespace, labels) }));
   // Nearly all pods, so this is short.
   if (bySource.every((one) => one.found.length === 0)) {
-    return { found: [], askable: [], isUnready: (asked) => !mayRefuse(criterionFor(asked, {}), pod, 0) };
+    return { found: [], askable: [], isUnready: (asked) => !mayRefuse(criterionFor(asked, {}), pod) };
   }
   const crowds = bySource.filter(({ found }) => found.length > countingMax);
   const found = bySource.flatMap((one) => one.found);
@@ -42,7 +42,7 @@ export function matchOf(sources: readonly Protectors[], pod: PodRecord): Match {
       const specs = [...askable, ...withOwn.flat()].map(({ view }) => view?.protector.spec ?? {});
       // The others of a crowd judge by the default.
       const all = crowds.length > 0 ? [...specs, {}] : specs;
-      return all.every((spec) => !mayRefuse(criterionFor(asked, spec), pod, 0));
+      return all.every((spec) => !mayRefuse(criterionFor(asked, spec), pod));
     },
   };
 }

@@ -171,8 +171,7 @@ export const deletionOrder: readonly Rule<Case>[] = [
     answer: "allowed: it would be reviewed again",
     statuses: ["AlreadyUnready"],
     decide({ subject: { operation, criterion, pod } }) {
-      // With 0 seconds: what no PodProtector can judge otherwise, whatever its minReadySeconds.
-      const mayBeJudged = criteriaOf(criterion).some((one) => mayRefuse(one, pod, 0));
+      const mayBeJudged = criteriaOf(criterion).some((one) => mayRefuse(one, pod));
       return operation === "delete" && !mayBeJudged ? allowed("AlreadyUnready") : undefined;
     },
   },

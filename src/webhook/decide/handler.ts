@@ -94,7 +94,7 @@ export class Handler {
     if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
     if (this.#isAllowedAnyway(subject)) return false;
     const { pod, criterion } = subject;
-    return !pod.isTerminating && !pod.isTerminal && !criteriaOf(criterion).every((one) => mayRefuse(one, pod, 0));
+    return !pod.isTerminating && !pod.isTerminal && !criteriaOf(criterion).every((one) => mayRefuse(one, pod));
   }
 }
 

@@ -159,8 +159,7 @@ export function judge(
 /** What one deletion needs, whatever the counts are. It must be counted by `view`. */
 export function needUnder(view: ProtectorView, deletion: Deletion, { clock }: Rule): Need {
   const cell = view.protector.status?.cells.find(({ cellID }) => cellID === deletion.cellID);
-  const countedAt = cell?.aggregation?.countedAt;
-  return needOf(disruptionUnder(view, deletion), view.protector.spec, countedAt, clock.epochMicros());
+  return needOf(disruptionUnder(view, deletion), view.protector.spec, cell?.aggregation, clock.epochMicros());
 }
 
 function disruptionUnder(view: ProtectorView, deletion: Deletion): Disruption {

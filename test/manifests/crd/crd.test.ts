@@ -78,6 +78,7 @@ const statusFields: Fields<PodProtectorStatus> = {
       countedSpec: "leaf",
       countedMinReadySeconds: "leaf",
       countedGeneration: "leaf",
+      countedAhead: "leaf",
     },
     admissionHistory: {
       buckets: {

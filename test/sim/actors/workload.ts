@@ -5,7 +5,7 @@
 import { readPodRecord } from "../../../src/api/pod.ts";
 import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type Rng, uniform } from "../../../src/util/rng.ts";
-import { type JsonObject, type KubeObject, asObject } from "../../double/engine/object.ts";
+import { type JsonObject, type KubeObject, asObject, asString } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { formatSeconds } from "../../double/engine/metadata.ts";
 import { namespace } from "../clusters/namespaces.ts";
@@ -20,6 +20,8 @@ const readyAfterMs = { low: 200, high: 8_000 };
 const terminatesInMs = { low: 0, high: 6_000 };
 /** In each cell. */
 export const nodeNames = ["node-1", "node-2", "node-3"] as const;
+/** How far clocks of nodes are ahead, in milliseconds; undefined = no times are written. */
+const nodeClocksMs = [0, 3_000, -3_000, 20_000, 300_000, 8 * 3_600_000, -8 * 3_600_000, undefined] as const;
 const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };
 
 export class Workload {
@@ -30,6 +32,8 @@ export class Workload {
   wanted: number;
   #created = 0;
   #hasPerished = false;
+  /** By node: those of the others are the cell's. */
+  readonly #nodeClockMs = new Map<string, number | undefined>();
   /** Names that are given again, as a StatefulSet does. */
   readonly #reusesNames: boolean;
 
@@ -75,6 +79,12 @@ export class Workload {
     if (pod === undefined) return;
     await this.#patchStatus(pod, failed(this.#now()));
     this.#later({ low: 100, high: 5_000 }, () => this.#remove(pod));
+  }
+
+  /** The clock of one node is set, right or wrong; what is Ready there keeps its time. */
+  setNodeClock(): void {
+    const node = nodeNames[Math.floor(this.#rng.next() * nodeNames.length)] ?? nodeNames[0];
+    this.#nodeClockMs.set(node, nodeClocksMs[Math.floor(this.#rng.next() * nodeClocksMs.length)]);
   }
 
   /** One pod leaves the selection, or comes back. */
@@ -187,7 +197,7 @@ export class Workload {
   }
 
   async #setReady(pod: KubeObject, ready: boolean): Promise<void> {
-    const now = this.#now();
+    const now = this.#now(asString(pod.spec?.["nodeName"]));
     const running = { phase: "Running", conditions: conditions(ready, now) };
     await this.#patchStatus(pod, this.#hasPerished ? failed(now) : running);
   }
@@ -242,8 +252,10 @@ export class Workload {
     this.#world.kernel.schedule(uniform(this.#rng, low, high), () => void act());
   }
 
-  #now(): string {
-    return formatSeconds(this.#cell.node.clock.epochMicros());
+  /** By the clock of a node. */
+  #now(node = ""): string | null {
+    const aheadMs = this.#nodeClockMs.has(node) ? this.#nodeClockMs.get(node) : 0;
+    return aheadMs === undefined ? null : formatSeconds(this.#cell.node.clock.epochMicros() + 1000 * aheadMs);
   }
 }
 
@@ -251,11 +263,11 @@ function isOurs(object: KubeObject): boolean {
   return object.metadata.labels?.["ours"] === "yes";
 }
 
-function failed(time: string): JsonObject {
+function failed(time: string | null): JsonObject {
   return { phase: "Failed", conditions: conditions(false, time) };
 }
 
-function conditions(ready: boolean, time: string): JsonObject[] {
+function conditions(ready: boolean, time: string | null): JsonObject[] {
   const status = ready ? "True" : "False";
   const reason = ready ? {} : { reason: "ContainersNotReady" };
   return [

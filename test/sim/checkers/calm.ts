@@ -51,7 +51,8 @@ export class Calm {
 
   /** Clocks stay wrong when all else has been mended, and pods that have just become ready are young by them. */
   get is(): boolean {
-    return this.#wellSinceMs !== undefined && !this.#plan.faults.has("clocks");
+    const { faults } = this.#plan;
+    return this.#wellSinceMs !== undefined && !faults.has("clocks") && !faults.has("node-clocks");
   }
 
   /** Since when nothing has gone wrong, wrong clocks aside; undefined = something has. */

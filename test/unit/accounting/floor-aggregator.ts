@@ -16,7 +16,7 @@ import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
 import { at as ms } from "../../support/moment.ts";
 import { FloorWorld, type WorldOptions } from "./floor-world.ts";
-import { SampleMemory, settlementConfig, version } from "./samples.ts";
+import { byOwnTime, SampleMemory, settlementConfig, version } from "./samples.ts";
 
 interface Patch {
   readonly uid: string;
@@ -154,7 +154,7 @@ export class FloorAggregator {
     const plan = planCell({
       cellID: this.cellID,
       memory: this.#memory,
-      census: countPods(this.#pods.values(), minReadySeconds, world.now),
+      census: countPods(this.#pods.values(), minReadySeconds, world.now, byOwnTime),
       snapshot,
       lastEventTime: this.#lastEventTime,
       settlement,

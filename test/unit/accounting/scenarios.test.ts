@@ -13,6 +13,7 @@ import { type Settlement } from "../../../src/accounting/settle/settlement.ts";
 import {
   at,
   Bench,
+  byOwnTime,
   cell,
   context,
   counts,
@@ -65,7 +66,7 @@ function plan(
   return planCell({
     cellID: "a",
     memory,
-    census: countPods(uids, 30, at(50)),
+    census: countPods(uids, 30, at(50), byOwnTime),
     snapshot: { version: version(changes.version ?? 100), barrierSentAtMs: ms(changes.barrier ?? -Infinity) },
     lastEventTime: undefined,
     settlement: changes.settlement ?? {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ResourceVersion } from "../../../src/api/resource-version.ts";
 import { KubeError } from "../../../src/kube/kube-client.ts";
-import { later } from "../../../src/util/clock.ts";
+import { type EpochMicros, later } from "../../../src/util/clock.ts";
 import { counted, rigFor, withRig } from "./rig.ts";
 
 const statusWrite = /^PUT .*\/podprotectors\/web\/status$/;
@@ -88,6 +88,26 @@ test("a pod is counted at the moment it has been Ready for minReadySeconds, with
   assert.equal(core.count(statusWrite), 2);
 });
 
+test("Ready times that are ahead are told of once an hour, and their pods counted since they were seen", async (t) => {
+  const rig = await rigFor(t);
+  await rig.protect("web", { minReadySeconds: 30 });
+  const { logs, metrics } = await rig.start();
+  const ahead = (seconds: number) => (rig.clock.epochMicros() + seconds * 1_000_000) as EpochMicros;
+  await rig.pod("a", { readySince: ahead(28_800) });
+  await rig.pod("b", { readySince: ahead(300) });
+  await rig.pod("c", { readySince: ahead(4) });
+  const told = () => logs.filter(({ message }) => message.startsWith("Ready time of a pod is ahead")).length;
+  await rig.clock.advance(29_000);
+  assert.deepEqual([rig.available("web"), told()], [0, 1]);
+  await rig.clock.advance(12_000);
+  assert.deepEqual([rig.available("web"), told()], [3, 1]);
+  assert.equal(metrics.value("aggregator_index_error", { namespace: "default", error: "ReadyTime" }), 2);
+  await rig.clock.advance(3_600_000);
+  await rig.pod("d", { readySince: ahead(28_800) });
+  await rig.clock.advance(41_000);
+  assert.deepEqual([rig.available("web"), told()], [4, 2]);
+});
+
 test("when the wall clock is set, all is counted again within a minute, even if no pod changes", async (t) => {
   const rig = await rigFor(t);
   const hourMs = 3_600_000;
@@ -103,9 +123,9 @@ test("when the wall clock is set, all is counted again within a minute, even if 
   };
   assert.equal(rig.available("web"), 1);
   await setClock(-hourMs);
-  assert.equal(rig.available("web"), 0, "by this clock the pod becomes Ready in an hour");
+  assert.equal(rig.available("web"), 1, "by this clock it becomes Ready in an hour, but it has been counted");
   await setClock(hourMs);
-  assert.equal(rig.available("web"), 1, "not only after the hour that was reckoned with");
+  assert.equal(rig.available("web"), 1);
 
   await rig.protect("slow", { minReadySeconds: 600 });
   await rig.pod("b", { labels: { app: "slow" } });

@@ -51,6 +51,18 @@ test("conditions that are not True do not hold, and readySince is only of a Read
   );
 });
 
+test("a Ready time that is missing, malformed, zero or older than Kubernetes is none", () => {
+  const readySince = (lastTransitionTime: unknown) => {
+    const ready = { ...condition("Ready", "True"), lastTransitionTime };
+    const pod = readPodRecord(podWith({}, { phase: "Running", conditions: [ready] }));
+    assert.equal(pod?.isReady, true);
+    return pod.readySince;
+  };
+  for (const none of [undefined, null, "", "yesterday", 5, "0001-01-01T00:00:00Z", "1970-01-01T00:02:00Z", new Date(0)])
+    assert.equal(readySince(none), undefined, String(none));
+  for (const time of ["2014-06-06T00:00:00Z", "9999-12-31T23:59:59Z"]) assert.equal(readySince(time), parseTime(time));
+});
+
 test("Failed and Succeeded are terminal, a deletionTimestamp is terminating", () => {
   assert.equal(readPodRecord(podWith({}, { phase: "Failed" }))?.isTerminal, true);
   assert.equal(readPodRecord(podWith({}, { phase: "Succeeded" }))?.isTerminal, true);

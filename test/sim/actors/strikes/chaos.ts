@@ -226,6 +226,8 @@ export class Chaos {
         return this.#run(this.#lostNodes.act());
       case "passing-sources":
         return this.#run(this.#anyCore().passing.act());
+      case "node-clocks":
+        return this.#workload()?.setNodeClock();
       case "modes":
         return this.#run(this.#anyCore().modes.act());
       case "old-crd":

@@ -46,4 +46,5 @@ export const periodMs: Partial<Record<FaultClass, number>> = {
   "lost-nodes": 20_000,
   "passing-sources": 10_000,
   suspensions: 30_000,
+  "node-clocks": 15_000,
 };

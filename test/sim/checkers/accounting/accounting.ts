@@ -12,7 +12,7 @@ import {
 import { type HealthCriterion } from "../../../../src/accounting/count/health-criterion.ts";
 import { type HistoryLimits } from "../../../../src/accounting/history/record.ts";
 import { digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
-import { type EpochMicros } from "../../../../src/util/clock.ts";
+import { type EpochMicros, laterOf } from "../../../../src/util/clock.ts";
 import { type Kernel } from "../../kernel/kernel.ts";
 import { type Edit } from "../../clusters/deliveries.ts";
 import { CountsChecker } from "./counts.ts";
@@ -70,7 +70,7 @@ export interface Breach {
 
 interface JudgedAge {
   readonly atMs: number;
-  /** The aggregator's clock when the counts were made that the admission was judged by. */
+  /** The newest moment that the counts tell that the admission was judged by. */
   readonly countedAt: EpochMicros | undefined;
 }
 
@@ -375,11 +375,14 @@ export class AccountingChecker {
           `${this.name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
         );
       const isCounted = this.object === undefined || this.#counts.areThere(old?.aggregation);
-      // Also counts that are not in force tell a pod's age. The release before this one asks no others.
-      const tellAge = !this.#options.isByPreviousRelease() || this.#counts.isUsable(old?.aggregation);
+      // Also counts that are not in force tell a pod's age. The release before this one asks no others, and for no
+      // more than countedAt.
+      const isByPrevious = this.#options.isByPreviousRelease();
+      const tellAge = !isByPrevious || this.#counts.isUsable(old?.aggregation);
       // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
       const isCompanions = known?.isPacked === true && entry.isPacked;
-      const countedAt = tellAge ? parseTime(old?.aggregation?.countedAt) : undefined;
+      const { countedAt: at, countedAhead: ahead } = old?.aggregation ?? {};
+      const countedAt = tellAge ? laterOf(parseTime(at), isByPrevious ? undefined : parseTime(ahead)) : undefined;
       const ages = this.#recorded.get(entry.digest)?.ages ?? [];
       this.#recorded.set(entry.digest, {
         atMs: isCompanions ? (earlier?.atMs ?? kernel.nowMs) : kernel.nowMs,

@@ -3,8 +3,10 @@
  * (docs/accounting.md#counts).
  */
 import { parseTime } from "../../../../src/api/micro-time.ts";
+import { type PodRecord } from "../../../../src/api/pod.ts";
 import { type PodProtector, type Aggregation } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { availableFrom } from "../../../../src/accounting/count/health-criterion.ts";
+import { laterOf } from "../../../../src/util/clock.ts";
 import { cellOf } from "./history.ts";
 import { type Ledger, type TruePod } from "./ledger.ts";
 import { allCells, type InCells, type Standing } from "./standing.ts";
@@ -66,7 +68,7 @@ export class CountsChecker {
       const { countedSpec } = aggregation ?? {};
       // Without one nobody counts anew: a Go component has stripped it from counts that are right.
       if (countedSpec !== undefined && countedSpec !== standing.spec) return false;
-      const countedAt = parseTime(aggregation?.countedAt) ?? 0;
+      const countedAt = laterOf(parseTime(aggregation?.countedAt), parseTime(aggregation?.countedAhead)) ?? 0;
       const available = [...ledger.pods.values()].filter(
         (pod) => pod.cell === cellID && standing.meets(pod, "Available"),
       );
@@ -102,10 +104,11 @@ export class CountsChecker {
     if (standing.editedAtMs === kernel.nowMs) return;
     if (counts.countedAt === undefined || counts.countedSpec !== standing.spec) return;
     const truth = this.#truthOf(counts, cellID, this.#countedFrom.get(cellID));
-    for (const [name, count] of Object.entries(truth)) {
+    for (const [name, [least, most]] of Object.entries(truth)) {
       const counted = counts[name as keyof typeof truth] ?? 0;
-      if (counted !== count)
-        kernel.fail(`${this.#name}: ${cellID} says ${name} ${counted}, snapshot ${to} holds ${count}`);
+      if (counted >= least && counted <= most) continue;
+      const holds = least === most ? least : `${least} to ${most}`;
+      kernel.fail(`${this.#name}: ${cellID} says ${name} ${counted}, snapshot ${to} holds ${holds}`);
     }
   }
 
@@ -140,9 +143,13 @@ export class CountsChecker {
   /** The counts are what that history holds. */
   #areOf(history: number, counts: Aggregation, cellID: string): boolean {
     const truth = this.#truthOf(counts, cellID, history);
-    return Object.entries(truth).every(([name, count]) => (counts[name as keyof typeof truth] ?? 0) === count);
+    return Object.entries(truth).every(([name, [least, most]]) => {
+      const counted = counts[name as keyof typeof truth] ?? 0;
+      return counted >= least && counted <= most;
+    });
   }
 
+  /** The least and the most of each count: where clocks are wrong only the aggregator knows how old a pod is. */
   #truthOf(counts: Aggregation, cellID: string, history: number | undefined) {
     const ledger = this.#ledger;
     const standing = this.#standing;
@@ -150,13 +157,19 @@ export class CountsChecker {
     const former = history === undefined ? undefined : ledger.formerOf(cellID)[history]?.pods;
     const pods = former ?? [...ledger.pods.values()].filter((pod) => pod.cell === cellID);
     const held = pods.flatMap((pod) => ledger.at(pod, revision) ?? []).filter((record) => standing.isMember(record));
+    const exactly = (has: (record: PodRecord) => boolean): [number, number] => {
+      const count = held.filter(has).length;
+      return [count, count];
+    };
+    const available = (byItsTime: boolean): number =>
+      pods.filter((pod) => standing.isCounted(pod, counts, "Available", byItsTime)).length;
     return {
-      totalReplicas: held.length,
-      availableReplicas: pods.filter((pod) => standing.isCounted(pod, counts, "Available")).length,
-      readyReplicas: held.filter(({ isReady }) => isReady).length,
-      scheduledReplicas: held.filter(({ isScheduled }) => isScheduled).length,
-      runningReplicas: held.filter(({ isRunning }) => isRunning).length,
-      initializedReplicas: held.filter(({ isInitialized }) => isInitialized).length,
+      totalReplicas: exactly(() => true),
+      availableReplicas: [available(true), available(false)] as const,
+      readyReplicas: exactly(({ isReady }) => isReady),
+      scheduledReplicas: exactly(({ isScheduled }) => isScheduled),
+      runningReplicas: exactly(({ isRunning }) => isRunning),
+      initializedReplicas: exactly(({ isInitialized }) => isInitialized),
     };
   }
 }

@@ -24,6 +24,8 @@ export interface PodVersion {
   readonly atMs: number;
   readonly revision: number;
   readonly record: PodRecord;
+  /** Since when it has been Ready with this very time, by the true clock; undefined = it is not. */
+  readonly readyAtMs: number | undefined;
 }
 
 export interface TruePod {
@@ -44,7 +46,7 @@ export interface TruePod {
   /** When it began to terminate, or went. */
   endedAtMs: number | undefined;
   /** Its last version before it terminated or went. */
-  lastLive: PodRecord | undefined;
+  lastLive: PodVersion | undefined;
 }
 
 export interface Admission {
@@ -137,13 +139,13 @@ export class Ledger {
         this.byDigest.delete(pod.digest);
         continue;
       }
-      const restored = this.#versionOf(object);
+      const kept = pod.versions.filter(({ revision }) => revision < Number(object.metadata.resourceVersion));
+      const restored = this.#versionOf(object, kept.at(-1));
       pod.goneAt = undefined;
       if (!restored.record.isTerminating) {
         pod.end = undefined;
         pod.endedAtMs = undefined;
       }
-      const kept = pod.versions.filter(({ revision }) => revision < restored.revision);
       pod.versions.splice(0, pod.versions.length, ...kept, restored);
     }
   }
@@ -224,8 +226,12 @@ export class Ledger {
 
   /** The state of the pod in the snapshot of that revision; undefined when it was not there. */
   at(pod: TruePod, revision: number): PodRecord | undefined {
+    return this.versionAt(pod, revision)?.record;
+  }
+
+  versionAt(pod: TruePod, revision: number): PodVersion | undefined {
     if (pod.goneAt !== undefined && pod.goneAt <= revision) return undefined;
-    return pod.versions.findLast((version) => version.revision <= revision)?.record;
+    return pod.versions.findLast((version) => version.revision <= revision);
   }
 
   /** The true time in epoch microseconds. */
@@ -274,11 +280,15 @@ export class Ledger {
       this.byDigest.set(pod.digest, pod);
       this.#podsSeen += 1;
     }
-    const before = pod.versions.at(-1)?.record;
-    const version = this.#versionOf(object);
-    if (before !== undefined && !before.isTerminating && (version.record.isTerminating || change.type === "DELETED")) {
+    const before = pod.versions.at(-1);
+    const version = this.#versionOf(object, before);
+    if (
+      before !== undefined &&
+      !before.record.isTerminating &&
+      (version.record.isTerminating || change.type === "DELETED")
+    ) {
       pod.lastLive = before;
-      pod.end = this.#endOf(pod, before);
+      pod.end = this.#endOf(pod, before.record);
       pod.endedAtMs = this.kernel.nowMs;
     }
     pod.versions.push(version);
@@ -303,10 +313,13 @@ export class Ledger {
     return forced;
   }
 
-  #versionOf(object: Change["object"]): PodVersion {
+  #versionOf(object: Change["object"], before: PodVersion | undefined): PodVersion {
     const record = readPodRecord(object);
     assert(record !== undefined, "the double's pods can be read");
-    return { revision: Number(object.metadata.resourceVersion), atMs: this.kernel.nowMs, record };
+    const { nowMs } = this.kernel;
+    const sinceMs = before?.record.readySince === record.readySince ? before?.readyAtMs : undefined;
+    const readyAtMs = record.isReady ? (sinceMs ?? nowMs) : undefined;
+    return { revision: Number(object.metadata.resourceVersion), atMs: nowMs, record, readyAtMs };
   }
 }
 

@@ -15,11 +15,14 @@ import {
 } from "../../../../src/accounting/count/health-criterion.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../../../src/label-index/index.ts";
 import { type Exclusion } from "./exclusions.ts";
-import { type Admission, type Ledger, type TruePod } from "./ledger.ts";
+import { type Admission, type Ledger, type PodVersion, type TruePod } from "./ledger.ts";
 
 /** Which cells are meant. */
 export type InCells = (cell: string) => boolean;
 export const allCells: InCells = () => true;
+
+/** Clocks drift by less than a hundredth. */
+const driftShare = 0.99;
 
 /** Why a pod that does not stand is not missed, and since when. */
 interface Excuse {
@@ -47,7 +50,10 @@ export class Standing {
   /** What counts must say they have counted; else they are used as a lower bound, or not at all. */
   spec = "";
   /** What the counts say of their snapshot, read once for all pods. */
-  readonly #named = new WeakMap<Aggregation, { readonly revision: number; readonly countedAt: number | undefined }>();
+  readonly #named = new WeakMap<
+    Aggregation,
+    { readonly revision: number; readonly countedAt: number | undefined; readonly readAt: number }
+  >();
   /** When the selectors changed last, or there was a floor where there had been none. */
   editedAtMs = Number.NEGATIVE_INFINITY;
   /** Version of the object since its selectors are what they are. */
@@ -182,7 +188,7 @@ export class Standing {
   /** Since when the pod has not met the criterion, as far as its versions are remembered. */
   #unmetSinceMs({ versions }: TruePod): number {
     const { nowMicros, kernel } = this.#ledger;
-    const met = versions.findLastIndex(({ record }) => this.#meets(this.criterion, record, nowMicros));
+    const met = versions.findLastIndex((version) => this.#meets(this.criterion, version, nowMicros));
     return versions[met + 1]?.atMs ?? kernel.nowMs;
   }
 
@@ -205,31 +211,47 @@ export class Standing {
 
   /** The pod is there, selected for counting, and meets the criterion now. */
   meets(pod: TruePod, criterion = this.criterion): boolean {
-    const present = pod.goneAt === undefined ? pod.versions.at(-1)?.record : undefined;
+    const present = pod.goneAt === undefined ? pod.versions.at(-1) : undefined;
     return present !== undefined && this.#meets(criterion, present, this.#ledger.nowMicros);
   }
 
-  /** The counts include the pod among those that meet the criterion. */
-  isCounted(pod: TruePod, counts: Aggregation, criterion = this.criterion): boolean {
+  /**
+   * The counts include the pod among those that meet the criterion; or may, since it was Ready for long enough then,
+   * whatever its Ready time says. `byItsTime`: they must.
+   */
+  isCounted(pod: TruePod, counts: Aggregation, criterion = this.criterion, byItsTime = false): boolean {
     let named = this.#named.get(counts);
     if (named === undefined) {
       const { resourceVersion, countedAt } = counts;
-      named = { revision: Number(resourceVersion ?? Number.POSITIVE_INFINITY), countedAt: parseTime(countedAt) };
+      const { nowMicros } = this.#ledger;
+      const revision = Number(resourceVersion ?? Number.POSITIVE_INFINITY);
+      named = { revision, countedAt: parseTime(countedAt), readAt: nowMicros };
       this.#named.set(counts, named);
     }
-    const record = this.#ledger.at(pod, named.revision);
-    return record !== undefined && this.#meets(criterion, record, named.countedAt ?? this.#ledger.nowMicros);
+    const version = this.#ledger.versionAt(pod, named.revision);
+    if (version === undefined) return false;
+    const { countedAt = this.#ledger.nowMicros, readAt } = named;
+    if (this.#meets(criterion, { ...version, readyAtMs: undefined }, countedAt)) return true;
+    return !byItsTime && this.#meets(criterion, version, readAt);
   }
 
   isMember({ labels, isTerminating, isTerminal }: PodRecord): boolean {
     return this.#counting !== undefined && matches(this.#counting, labels) && !isTerminating && !isTerminal;
   }
 
-  #meets(criterion: HealthCriterion, record: PodRecord, nowMicros: number): boolean {
+  /** By its Ready time, or by the truth where it has been Ready for longer than that says. */
+  #meets(
+    criterion: HealthCriterion,
+    { record, readyAtMs }: Pick<PodVersion, "record" | "readyAtMs">,
+    nowMicros: number,
+  ): boolean {
     if (this.#counting === undefined || !matches(this.#counting, record.labels)) return false;
-    if (criterion !== "Available") return canMeet(criterion, record, 0);
-    const from = availableFrom(record, this.object?.spec.minReadySeconds ?? 0);
-    return from !== undefined && from <= nowMicros;
+    if (criterion !== "Available") return canMeet(criterion, record);
+    const minReadySeconds = this.object?.spec.minReadySeconds ?? 0;
+    const from = availableFrom(record, minReadySeconds);
+    if (from !== undefined && from <= nowMicros) return true;
+    if (readyAtMs === undefined || record.isTerminating || record.isTerminal) return false;
+    return this.#ledger.microsAt(readyAtMs) + minReadySeconds * 1_000_000 * driftShare <= nowMicros;
   }
 }
 

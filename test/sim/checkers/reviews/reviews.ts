@@ -23,6 +23,8 @@ import { type RefusalChecker } from "./refusals.ts";
 import { type ShadowMode } from "./shadows.ts";
 import { checkAnswered, checkUnanswered } from "./review-times.ts";
 
+/** A Ready time that is further ahead is not believed (docs/accounting.md#ready-times), and moments of a review. */
+const aheadMs = 10_000;
 /** A webhook whose clock is that much behind may still call a pod young (docs/accounting.md#what-is-left-open). */
 const youthSlackMs = 1_000;
 
@@ -44,6 +46,14 @@ interface Reviewed {
   readonly isOfThisRelease: (replica: string) => boolean;
   /** Nothing in this world keeps the product from its promises. */
   readonly isExact: boolean;
+}
+
+/** A pod as it was when its deletion was asked for. */
+interface Asked {
+  readonly replica: string;
+  readonly uid: string;
+  readonly record: PodRecord;
+  readonly arrivedMs: number;
 }
 
 export class ReviewChecker implements ReviewObserver {
@@ -132,7 +142,8 @@ export class ReviewChecker implements ReviewObserver {
       // Without a floor, records are best effort.
       if (spec === undefined || spec.minAvailable <= 0 || unknown.has(protector) || shadowed.has(protector)) continue;
       const needsQuota = [before, record].every(
-        (one) => checker.concerns(one) && this.#needsQuota(checker, { uid: pod.uid, record: one, arrivedMs }, spec),
+        (one) =>
+          checker.concerns(one) && this.#needsQuota(checker, { replica, uid: pod.uid, record: one, arrivedMs }, spec),
       );
       const isUnseen = [before, record].every((one) => checker.concerns(one) && isUnseenBy(checker.criterion, one));
       const serving = isUnseen && this.#promisesUnseen(replica) ? checker.room.servingBelowFloor() : undefined;
@@ -175,10 +186,14 @@ export class ReviewChecker implements ReviewObserver {
 
   #needsQuota(
     checker: AccountingChecker,
-    { uid, record, arrivedMs }: { readonly uid: string; readonly record: PodRecord; readonly arrivedMs: number },
+    { replica, uid, record, arrivedMs }: Asked,
     { minReadySeconds }: Pick<PodProtectorSpec, "minReadySeconds">,
   ): boolean {
-    if (checker.criterion !== "Available") return canMeet(checker.criterion, record, 0);
+    if (checker.criterion !== "Available" || !canMeet("Available", record)) return canMeet(checker.criterion, record);
+    const soonest = this.#world.ledger.microsAt(arrivedMs + this.#fastestWebhookMs() + aheadMs);
+    const { readySince = Number.POSITIVE_INFINITY } = record;
+    // No webhook's clock has come to that time, if there is one.
+    if (readySince > soonest && this.#world.isOfThisRelease(replica)) return true;
     const from = availableFrom(record, minReadySeconds);
     if (from === undefined) return false;
     return checker.wasOldByData(uid, from, arrivedMs) || this.#isOld(from, minReadySeconds, arrivedMs);
@@ -200,6 +215,10 @@ export class ReviewChecker implements ReviewObserver {
     const ageMs = (ledger.microsAt(arrivedMs) - from) / 1000;
     if (minReadySeconds === 0 || ageMs >= youthSlackMs + this.#slowestWebhookMs()) return true;
     return ageMs >= youthSlackMs && !ledger.exclusions.excuses("slow clock", arrivedMs - ageMs);
+  }
+
+  #fastestWebhookMs(): number {
+    return Math.max(0, ...this.#world.webhooks.map((webhook) => webhook.node()?.wallClockErrorMs ?? 0));
   }
 
   #slowestWebhookMs(): number {

@@ -104,8 +104,8 @@ export const mutationsOfVanishing: readonly Mutation[] = [
     name: "counts-not-in-force-tell-no-age",
     why: "a pod is young only by the data, in force or not, and by the webhook's clock",
     file: "accounting/reserve/reservation.ts",
-    find: `needOf(disruption, protector.spec, cell?.aggregation?.countedAt, context.now)`,
-    replace: `needOf(disruption, protector.spec, countsThere ? cell?.aggregation?.countedAt : undefined, context.now)`,
+    find: `needOf(disruption, protector.spec, cell?.aggregation, context.now)`,
+    replace: `needOf(disruption, protector.spec, countsThere ? cell?.aggregation : undefined, context.now)`,
     scenario: "46c-young-while-edited",
   },
   {

@@ -2,7 +2,9 @@
  * The commands of a scenario after "world" (world-command.ts). X = a pod of the first cell, or CELL/X; SERVER = core,
  * core-east or a cell; a time is 76s, 500ms, 2m.
  *
- *   create X [ready] [app=A]             touch X [times=N]; ready|notready|vanish X; unseen X: its kubelet is not heard
+ *   create X [ready [clock=8h]] [app=A]  touch X [times=N]; ready X [clock=8h]; notready|unseen|vanish X
+ *                                        clock: that of the pod's node is so far ahead, or its Ready time is missing
+ *                                        or zero; unseen: its kubelet is not heard
  *   delete X [hold|dropped] [forced] -> allowed|refused: TEXT|held|dropped|gone
  *   evict X [hold|dropped] -> the same   hold = the commit hangs in a stalled etcd; dropped = another policy refuses
  *   delete|evict X asked -> asked        the answer is not awaited; answer X -> the same, later
@@ -77,6 +79,7 @@ import { answering, budgeting, deleting, evicting, releasing, retrying } from ".
 import { expect } from "./expectations.ts";
 import { forge, goCount, goWrite, misdate } from "./foreign-writes.ts";
 import { changeGate } from "./gate.ts";
+import { type Ahead } from "./pods.ts";
 import { collecting } from "./pod-garbage-collection.ts";
 import { reviewing } from "./reviews.ts";
 import { type Command } from "../scenario-file.ts";
@@ -169,6 +172,11 @@ const fault: Run = async (stage, args) => {
   });
 };
 
+function aheadOf(args: Arguments): Ahead {
+  const ahead = args.setting("clock") ?? "0s";
+  return ahead === "missing" || ahead === "zero" ? ahead : args.duration(ahead);
+}
+
 const clock: Run = async (stage, args) => {
   const node = stage.process(args.word("the process")).node();
   node?.jumpWallClock(args.duration(args.word("by how much")));
@@ -189,9 +197,14 @@ const restart: Run = async (stage, args) => {
 };
 
 const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
-  ["create", onPod(({ pods, name }, args) => pods.create(name, args.setting("app") ?? "web", args.flag("ready")))],
+  [
+    "create",
+    onPod(async ({ pods, name }, args) => {
+      await pods.create(name, args.setting("app") ?? "web", args.flag("ready"), aheadOf(args));
+    }),
+  ],
   ["touch", onPod(({ pods, name }, args) => pods.touch(name, args.number("times", 1)))],
-  ["ready", onPod(({ pods, name }) => pods.setReady(name, true))],
+  ["ready", onPod(({ pods, name }, args) => pods.setReady(name, true, aheadOf(args)))],
   ["notready", onPod(({ pods, name }) => pods.setReady(name, false))],
   ["unseen", onPod(({ pods, name }) => pods.loseSight(name))],
   ["vanish", onPod(({ pods, name }) => pods.vanish(name))],

@@ -8,6 +8,10 @@ import { type Cell } from "../../world.ts";
 const { pods } = builtInResources;
 const kubelet = { username: "system:node:node-1", groups: ["system:nodes", "system:authenticated"] };
 
+/** Milliseconds, or what a time may be that is none. */
+export type Ahead = number | keyof typeof odd;
+const odd = { missing: null, zero: "0001-01-01T00:00:00Z" } as const;
+
 export class Pods {
   readonly #cell: Cell;
   #touches = 0;
@@ -20,34 +24,39 @@ export class Pods {
     return this.#cell.server.engine.find(pods, namespace, name);
   }
 
-  async create(name: string, app: string, isReady: boolean): Promise<void> {
+  /** `ahead`: how its Ready time is wrong, as for setReady. */
+  async create(name: string, app: string, isReady: boolean, ahead?: Ahead): Promise<void> {
     await this.#cell.server.engine.create(pods, namespace, {
       apiVersion: "v1",
       kind: "Pod",
       metadata: { name, labels: { app, ours: "yes" } },
       spec: { nodeName: "node-1", containers: [{ name: "main", image: "web:1" }], terminationGracePeriodSeconds: 30 },
     });
-    if (isReady) await this.setReady(name, true);
+    if (isReady) await this.setReady(name, true, ahead);
   }
 
-  async setReady(name: string, isReady: boolean): Promise<void> {
+  /** `ahead`: by how much the clock of its node is, or what is in place of the time. */
+  async setReady(name: string, isReady: boolean, ahead: Ahead = 0): Promise<void> {
     const status = isReady ? "True" : "False";
     const reason = isReady ? {} : { reason: "ContainersNotReady" };
-    const ofContainers = ["ContainersReady", "Ready"].map((type) => ({ type, status, ...reason }));
+    const now = this.#cell.node.clock.epochMicros();
+    const lastTransitionTime = typeof ahead === "number" ? formatSeconds(now + 1000 * ahead) : odd[ahead];
     await this.#setConditions(name, [
-      ...["PodScheduled", "Initialized"].map((type) => ({ type, status: "True" })),
-      ...ofContainers,
+      ...["PodScheduled", "Initialized"].map((type) => ({ type, status: "True", lastTransitionTime })),
+      ...["ContainersReady", "Ready"].map((type) => ({ type, status, ...reason, lastTransitionTime })),
     ]);
   }
 
   /** The control plane hears nothing of the kubelet, and says no more than that the pod is not Ready. */
   async loseSight(name: string): Promise<void> {
-    await this.#setConditions(name, [{ type: "Ready", status: "False" }]);
+    const lastTransitionTime = formatSeconds(this.#cell.node.clock.epochMicros());
+    await this.#setConditions(name, [{ type: "Ready", status: "False", lastTransitionTime }]);
   }
 
-  async #setConditions(name: string, changed: readonly { type: string; status: string }[]): Promise<void> {
-    const lastTransitionTime = formatSeconds(this.#cell.node.clock.epochMicros());
-    const conditions = changed.map((condition) => ({ ...condition, lastTransitionTime }));
+  async #setConditions(
+    name: string,
+    conditions: readonly { type: string; status: string; lastTransitionTime: unknown }[],
+  ): Promise<void> {
     const present = asArray(asObject(this.find(name)?.status)["conditions"]).map(asObject);
     const others = present.filter(({ type }) => !conditions.some((one) => one.type === type));
     await this.#patch(name, { status: { phase: "Running", conditions: [...others, ...conditions] } }, "status");

@@ -40,8 +40,15 @@ export const rules: readonly Mutation[] = [
     name: "young-pods-are-not-recorded",
     why: "a deletion that needs no quota because its pod is young is recorded with weight 1",
     file: "accounting/reserve/disruption.ts",
-    find: `(countedAt === undefined || from > epochMicrosOf(countedAt)))\n      return "record";`,
-    replace: `(countedAt === undefined || from > epochMicrosOf(countedAt)))\n      return "nothing";`,
+    find: `? "record" : "quota";`,
+    replace: `? "nothing" : "quota";`,
+  },
+  {
+    name: "no-clock-is-a-moment-ahead",
+    why: "clocks that are kept by NTP are moments apart, and a time that is ahead by no more is believed",
+    file: "accounting/count/ready-times.ts",
+    find: `const aheadMicrosMax = 5_000_000;`,
+    replace: `const aheadMicrosMax = 0;`,
   },
   {
     name: "nothing-to-keep-is-a-floor",

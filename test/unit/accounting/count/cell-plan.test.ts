@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { parseTime } from "../../../../src/api/micro-time.ts";
 import { type Bucket, type CellStatus } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import {
   type CellPlan,
@@ -9,7 +10,7 @@ import {
 } from "../../../../src/accounting/count/cell-plan.ts";
 import { countPods } from "../../../../src/accounting/count/pod-counts.ts";
 import { type Settlement } from "../../../../src/accounting/settle/settlement.ts";
-import { at, cell, counts, pod, SampleMemory, single, timeText, version } from "../samples.ts";
+import { at, byOwnTime, cell, counts, pod, SampleMemory, single, timeText, version } from "../samples.ts";
 import { at as ms } from "../../../support/moment.ts";
 import { longAgo } from "../../../../src/util/clock.ts";
 
@@ -26,6 +27,7 @@ const censusOf = (uids: readonly string[], readySince = -3600, minReadySeconds =
     uids.map((uid) => pod(uid, { readySince: at(readySince) })),
     minReadySeconds,
     at(50),
+    byOwnTime,
   );
 
 /** `cell`: what is recorded. */
@@ -193,8 +195,20 @@ test("after a reset of the worker's history, lower versions are written after a 
   assert.equal(result.kind === "write" && result.cell.aggregation.resourceVersion, "5");
 });
 
+test("counts tell the newest Ready time that they do not go by, as far as it can be written", () => {
+  for (const [readySince, text] of [
+    [at(28_800), timeText(28_830)],
+    [parseTime("9999-12-31T23:59:50Z"), "9999-12-31T23:59:59.000000Z"],
+    [undefined, undefined],
+  ] as const) {
+    const census = countPods([pod("x", { readySince })], 30, at(50), () => at(0));
+    const result = plan({ census, snapshot: seen(100) });
+    assert.equal(result.kind === "write" && result.cell.aggregation.countedAhead, text);
+  }
+});
+
 test("counts are the same when all six are; what Go leaves out is 0", () => {
-  const { counts: zero } = countPods([], 0, at(0));
+  const { counts: zero } = countPods([], 0, at(0), byOwnTime);
   assert.equal(haveSameCounts({ totalReplicas: 0, availableReplicas: 0 }, zero), true);
   assert.equal(haveSameCounts(undefined, zero), false);
   for (const field of Object.keys(zero)) assert.equal(haveSameCounts(counts(0), { ...zero, [field]: 1 }), false, field);

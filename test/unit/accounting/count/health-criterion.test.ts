@@ -36,16 +36,12 @@ test("each criterion looks at its own property", () => {
     Ready: "isReady",
   } as const;
   for (const criterion of healthCriteria) {
-    assert.equal(canMeet(criterion, pod("x"), 30), true);
-    assert.equal(canMeet(criterion, pod("x", { isTerminating: true }), 30), false);
-    assert.equal(canMeet(criterion, pod("x", { isTerminal: true }), 30), false);
+    assert.equal(canMeet(criterion, pod("x")), true);
+    assert.equal(canMeet(criterion, pod("x", { isTerminating: true })), false);
+    assert.equal(canMeet(criterion, pod("x", { isTerminal: true })), false);
     for (const [name, property] of Object.entries(properties)) {
       const isAffected = name === criterion || (name === "Ready" && criterion === "Available");
-      assert.equal(
-        canMeet(criterion, pod("x", { [property]: false }), 30),
-        !isAffected,
-        `${criterion} without ${name}`,
-      );
+      assert.equal(canMeet(criterion, pod("x", { [property]: false })), !isAffected, `${criterion} without ${name}`);
     }
   }
 });

@@ -22,7 +22,12 @@ function bench(kind: Exclude<SyncTimeAlgorithm["kind"], "annotation"> = "observe
   let version: ResourceVersion | undefined = parseResourceVersion("9");
   const informer: Partial<Informer<PodRecord>> = { version: () => version, get: () => undefined, size: 0 };
   const clock = createVirtualClock();
-  const cellPods = new CellPods(informer as Informer<PodRecord>, clock, createSyncTime({ kind }));
+  const cellPods = new CellPods({
+    pods: informer as Informer<PodRecord>,
+    clock,
+    syncTime: createSyncTime({ kind }),
+    handler: { onReadyTimeDoubted() {} },
+  });
   return { cellPods, clock, setVersion: (next: ResourceVersion | undefined) => void (version = next) };
 }
 

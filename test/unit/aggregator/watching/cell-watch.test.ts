@@ -40,6 +40,7 @@ function bench() {
       onWentBack: (to) => happened.push(`back to ${to}`),
       onHistoryReset: () => happened.push(`reset, snapshot: ${self.cell.snapshot()?.version}`),
       onListedAfterReset: () => happened.push("listed after reset"),
+      onReadyTimeDoubted: ({ name }) => happened.push(`${name} is ahead`),
       onWallClockSet: (stepMs) => steps.push(Math.round(stepMs)),
     },
   });
