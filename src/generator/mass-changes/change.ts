@@ -3,7 +3,7 @@
  * Pure.
  */
 import { type SourceRecord, type SourceSpec } from "../../sources/source.ts";
-import { type FieldWriter, laterWriter } from "../../api/field-writers.ts";
+import { type FieldWriter, laterWriter, scalerOf } from "../../api/field-writers.ts";
 import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
@@ -138,7 +138,9 @@ function lowering(
     if (edit !== undefined || !isScaling) return edit;
   }
   if (isScaling && !isNoAutoscaler && isByAutoscaler(source)) return undefined;
-  return editBy(isScaling ? source.writers.replicas : source.writers.strategy, isScaling, rule);
+  const { replicas, strategy } = source.writers;
+  const by = isScaling ? scalerOf(replicas, source.spec.replicas, settled?.writers.replicas) : strategy;
+  return editBy(by, isScaling, rule);
 }
 
 /**
@@ -184,8 +186,9 @@ function ownerText({ apiVersion, kind }: { readonly apiVersion: string; readonly
   return version === undefined ? kind : `${kind}.${group}`;
 }
 
+/** Nobody is blamed for what somebody else may have done. */
 function managerText(writer: FieldWriter | undefined): string {
-  if (writer === undefined) return "manager/unknown";
+  if (writer === undefined || writer.isPresumed === true) return "manager/unknown";
   return `manager/${writer.manager}${writer.subresource === undefined ? "" : `/${writer.subresource}`}`;
 }
 

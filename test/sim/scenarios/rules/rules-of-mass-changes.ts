@@ -94,6 +94,13 @@ export const rulesOfMassChanges: readonly Mutation[] = [
     replace: ``,
   },
   {
+    name: "nobody-is-presumed-to-have-scaled",
+    why: "a scale to 0, which leaves no name, is presumed to be by whoever scaled before",
+    file: "api/field-writers.ts",
+    find: `if (writer !== undefined || replicas !== 0 || before?.subresource !== "scale") return writer;`,
+    replace: `if (before !== null) return writer;`,
+  },
+  {
     name: "restored-floors-are-remembered",
     why: "a new leader forgets what restores of long ago have lowered",
     file: "generator/mass-changes/restored-floors.ts",
