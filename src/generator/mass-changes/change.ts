@@ -8,6 +8,7 @@ import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type FloorRule } from "../../sources/floor.ts";
+import { type Kept } from "../sources/kept.ts";
 import { type Switched } from "../sources/namespace-modes.ts";
 import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
 
@@ -42,8 +43,8 @@ export interface Subject {
   readonly fallen?: readonly string[];
 }
 
-/** What the controller asks, of what it has just read. */
-export type ChangeRequest = Pick<Subject, "protector" | "source" | "to">;
+/** What the controller asks, of what it has just read. `kept`: by the word of the owner it is held in any case. */
+export type ChangeRequest = Pick<Subject, "protector" | "source" | "to"> & { readonly kept?: Kept | undefined };
 
 /** Whoever wrote the fields of a backup did it long ago: the restore is what changed them. */
 const restoredCause: Cause = { text: "restored", isHalfTooMany: true };

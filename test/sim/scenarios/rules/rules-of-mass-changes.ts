@@ -55,8 +55,8 @@ export const rulesOfMassChanges: readonly Mutation[] = [
     name: "no-namespace-is-exempt",
     why: "a label exempts a namespace",
     file: "generator/mass-changes/held-changes.ts",
-    find: `if (namespace?.isExempt === true) return undefined;`,
-    replace: ``,
+    find: `const isExempt = namespace?.isExempt === true;`,
+    replace: `const isExempt = namespace === null;`,
   },
   {
     name: "trickle-has-no-pace",
@@ -69,8 +69,8 @@ export const rulesOfMassChanges: readonly Mutation[] = [
     name: "policy-allow-is-none",
     why: "the policy allow holds nothing",
     file: "generator/mass-changes/held-changes.ts",
-    find: `if (config.massChanges.policy === "allow") return pass();`,
-    replace: ``,
+    find: `const isHolding = config.massChanges.policy !== "allow";`,
+    replace: `const isHolding = config.massChanges.policy !== undefined;`,
   },
   {
     name: "broken-approvals-are-taken",
