@@ -13,6 +13,8 @@ export interface FieldWriter {
   readonly subresource: string | undefined;
   /** Of the last write of this manager, of whatever field. */
   readonly time: EpochMicros | undefined;
+  /** It scaled before: nothing tells who has scaled to 0 (`scalerOf`). */
+  readonly isPresumed?: true;
 }
 
 /** The last writer of each; undefined = unknown. */
@@ -64,6 +66,20 @@ export function readFieldWriters(managedFields: unknown, strategyField: string |
     if (loweringFields.some((field) => field in owned)) overriding = laterWriter(overriding, writer);
   }
   return { replicas, strategy, labels, overrides: overriding };
+}
+
+/**
+ * Who has set so many replicas. An API server takes `f:replicas` from its owner when the subresource scale sets 0, and
+ * keeps nobody's name for it; every other write has an owner. Then it is presumed to be whoever set the replicas
+ * through the subresource `before`; undefined = unknown.
+ */
+export function scalerOf(
+  writer: FieldWriter | undefined,
+  replicas: number,
+  before: FieldWriter | undefined,
+): FieldWriter | undefined {
+  if (writer !== undefined || replicas !== 0 || before?.subresource !== "scale") return writer;
+  return { ...before, time: undefined, isPresumed: true };
 }
 
 /** The last writer of one label; undefined = unknown. Never throws. */

@@ -254,7 +254,7 @@ export class Generator {
     let action = decide(known);
     // What has vanished is looked at in any case.
     if (action.kind === "judge" && known.lost === undefined)
-      action = decide({ ...known, verdict: changes.resting(key, action.request.to) });
+      action = decide({ ...known, verdict: changes.resting(key, action.request) });
     if (action.kind === "wait") return action;
     if (!isDone(action, known)) return (signal) => this.#reconcile(key, ref, signal);
     if (action.kind === "keep" && action.wanted === known.wanted)

@@ -7,8 +7,9 @@ import { annotations, isInShadow } from "../api/v1alpha1/names.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type SourceRecord } from "../sources/source.ts";
 import { assertNever } from "../util/assert.ts";
-import { type ChangeRequest, type Goal } from "./mass-changes/change.ts";
+import { type ChangeRequest, floorAfter, type Goal } from "./mass-changes/change.ts";
 import { pass, type Verdict } from "./mass-changes/judged-change.ts";
+import { keptIn, keptNumberOf } from "./sources/kept.ts";
 import { driftPatch } from "./protectors/drift.ts";
 import { type HeldProtector, type NameHolder } from "./protectors/protector-lifecycle.ts";
 import { isFinished, isReleased, type Vanished } from "./protectors/vanished-protectors.ts";
@@ -27,6 +28,8 @@ export interface Known {
   readonly wanted: WantedProtector | undefined;
   /** The PodProtector that the source has or has lost, with the floor that it had before a restore of the core. */
   readonly protector: StoredProtector | undefined;
+  /** The number that the source asks to be kept (sources/kept.ts), also where it asks for no PodProtector. */
+  readonly keeps: number | undefined;
   /** That one is in the list of releases. */
   readonly isListed: boolean;
   /** It was told that it dangles. */
@@ -140,15 +143,15 @@ export function isAboutToGo(source: SourceRecord): boolean {
 }
 
 /** What the source asks for that may be held; undefined = nothing. */
-function requestOf({ protector: stored, wanted, isListed }: Known, source: SourceRecord): ChangeRequest | undefined {
+function requestOf(known: Known, source: SourceRecord): ChangeRequest | undefined {
+  const { protector: stored, wanted, isListed } = known;
   if (stored === undefined) return undefined;
   const { protector } = stored;
-  if (wanted !== undefined) {
-    const to = goalOf(stored, wanted);
-    return to === protector.spec.minAvailable ? undefined : { protector, source, to };
-  }
   // A release that has begun goes on. One that is to be kept after all has its floor as before.
-  return isReleased(protector) || isListed ? undefined : { protector, source, to: undefined };
+  if (wanted === undefined && (isReleased(protector) || isListed)) return undefined;
+  const to = wanted && goalOf(stored, wanted);
+  const kept = keptIn(protector, known.keeps, wanted === undefined ? "release" : floorAfter(to));
+  return to === protector.spec.minAvailable && kept === undefined ? undefined : { protector, source, to, kept };
 }
 
 /** The present floor where it asks for nothing that may be held. */
@@ -158,10 +161,13 @@ function goalOf({ protector }: StoredProtector, wanted: WantedProtector): Goal {
   return isSwitched && minAvailable > 0 ? "shadow" : Math.min(minAvailable, wanted.spec.minAvailable);
 }
 
-/** With a floor that is no lower, and not in shadow if it was not. */
+/** With a floor that is no lower, kept as before, and not in shadow if it was not. */
 function inForceAs({ protector }: StoredProtector, wanted: WantedProtector): WantedProtector {
   const minAvailable = Math.max(protector.spec.minAvailable, wanted.spec.minAvailable);
   const { [annotations.mode]: mode, ...others } = wanted.annotations;
-  const isKept = mode === undefined || isInShadow(protector.metadata);
-  return { ...wanted, annotations: isKept ? wanted.annotations : others, spec: { ...wanted.spec, minAvailable } };
+  const isAsBefore = mode === undefined || isInShadow(protector.metadata);
+  const kept = Math.max(keptNumberOf(protector.metadata) ?? 0, keptNumberOf(wanted) ?? 0);
+  const more = kept > 0 ? { [annotations.keep]: String(kept) } : {};
+  const spec = { ...wanted.spec, minAvailable };
+  return { ...wanted, annotations: { ...(isAsBefore ? wanted.annotations : others), ...more }, spec };
 }

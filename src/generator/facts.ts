@@ -91,6 +91,7 @@ export class Facts {
       lost,
       wanted: typeof source === "string" ? undefined : wanted.of(source, protector),
       protector: protector && changes.beforeRestore(protector),
+      keeps: typeof source === "string" ? undefined : wanted.keeps(source, protector),
       isListed: protector !== undefined && releases.isListed(protector.uid),
       isTold: dangling.has(key),
       verdict: undefined,

@@ -18,6 +18,7 @@ export interface Overrides {
   readonly isOptedOut: boolean;
   readonly floor: FloorOverride | undefined;
   readonly minReadySeconds: number | undefined;
+  readonly keep: KeepWord;
   /** Fields of the PodProtector that nothing else derives. */
   readonly healthCriterion: HealthCriterion | undefined;
   readonly historyConfig: AdmissionHistoryConfig;
@@ -30,6 +31,12 @@ export interface FloorOverride {
   readonly value: IntOrPercent;
 }
 
+/** Below which number a floor may not fall unheld; true = below half of the last approved one. */
+export type Keep = number | true;
+
+/** What is said of it. "unreadable" = something, which takes nothing away; undefined = nothing. */
+export type KeepWord = Keep | "unreadable" | undefined;
+
 /** What is overridden: a part of SourceSpec. */
 interface Derived {
   readonly replicas: number;
@@ -41,6 +48,7 @@ interface Derived {
 const noOverrides: Overrides = {
   isOptedOut: false,
   floor: undefined,
+  keep: undefined,
   minReadySeconds: undefined,
   healthCriterion: undefined,
   historyConfig: {},
@@ -69,6 +77,7 @@ export function readOverrides(raw: unknown): Overrides {
   const found = {
     isOptedOut: protect === "false",
     floor: floorIn(reader),
+    keep: keepIn(reader),
     minReadySeconds: whole(names.minReadySeconds),
     healthCriterion: reader.read(names.healthCriterion, `one of ${healthCriteria.join(", ")}`, (text) =>
       healthCriteria.find((criterion) => criterion === text),
@@ -122,6 +131,10 @@ class Reader {
   }
 }
 
+function keepIn(reader: Reader): KeepWord {
+  return reader.has(names.keep) ? (reader.read(names.keep, allowedKeep, readKeep) ?? "unreadable") : undefined;
+}
+
 const allowedPods = `a whole number from 0 to ${numberMax}, or a percentage from 0% to 100%`;
 
 function floorIn(reader: Reader): FloorOverride | undefined {
@@ -138,6 +151,14 @@ function floorIn(reader: Reader): FloorOverride | undefined {
 function wholeNumber(text: string, min: number): number | undefined {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : -1;
   return value >= min && value <= numberMax ? value : undefined;
+}
+
+/** For people. */
+export const allowedKeep = `true, or a whole number from 1 to ${numberMax}`;
+
+/** Of an annotation or a label; undefined = not understood. Never throws. */
+export function readKeep(text: string): Keep | undefined {
+  return text === "true" ? true : wholeNumber(text, 1);
 }
 
 function numberOrPercent(text: string): IntOrPercent | undefined {

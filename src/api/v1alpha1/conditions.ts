@@ -36,8 +36,8 @@ interface Reasons {
   readonly Unmatched: "NoPods";
   /** Generator: the source has vanished without being deleted. */
   readonly Dangling: "SourceVanished";
-  /** Generator: the source asks for a lower floor or for release, and too many others do so at once. */
-  readonly ChangeHeld: "MassChange";
+  /** Generator: the source asks for a lower floor or for release, and too many others do so, or its owner keeps it. */
+  readonly ChangeHeld: "MassChange" | "Kept";
   /** Generator: all replicas of the source must stay. */
   readonly Undrainable: "MaxUnavailableZero" | "RoundedDownToZero" | "SingleReplica" | "MinAvailableCoversReplicas";
   /** Generator: none has to. */

@@ -32,6 +32,8 @@ export const labels = {
   mode: `${prefix}/mode`,
   /** Extension. Namespace in the core: spec.healthCriterion of the PodProtectors of its workloads. */
   healthCriterion: `${prefix}/health-criterion`,
+  /** Extension. Namespace in the core: as the annotation `keep` of each of its workloads. */
+  keep: `${prefix}/keep`,
 } as const;
 
 export const annotations = {
@@ -51,6 +53,11 @@ export const annotations = {
    * on what it makes, by the label of the namespace.
    */
   mode: `${prefix}/mode`,
+  /**
+   * Extension. PodProtector: the floor below which it falls by an approval only, a whole number from 1. The generator
+   * keeps it, by the word of the workload or its namespace, which it outlasts (generator/sources/kept.ts).
+   */
+  keep: labels.keep,
   /** Extension. The generator's ConfigMap, by a person: lets held changes pass (generator/mass-changes/approval.ts). */
   approve: `${prefix}/approve`,
   /** Pod or Eviction: present = deletion is always allowed. */
@@ -82,6 +89,8 @@ export const overrides = {
   maxConcurrentLag: `${prefix}/max-concurrent-lag`,
   compactThreshold: `${prefix}/compact-threshold`,
   aggregationRateMillis: `${prefix}/aggregation-rate-millis`,
+  /** Its falls are held, however few they are: below a number, or "true" for half of the last approved floor. */
+  keep: annotations.keep,
   /** "false": it wants no PodProtector, whatever the flags select. */
   protect: `${prefix}/protect`,
 } as const;

@@ -74,7 +74,7 @@ export const generatorFlags = inGroup(
         list("MANAGER,..."),
         [],
         "Field managers whose changes of replicas, strategy and labels are never held, such as a scheduler that " +
-          "scales to zero at night.",
+          "scales to zero at night. Through the subresource scale, 0 leaves no name: then the last scaler counts.",
       ),
     }),
     ...prefixed("deployment-plugin-", {

@@ -262,7 +262,7 @@ export class FollowedFloors {
     const present = stored.protector.spec.minAvailable;
     if (changes.beforeRestore(stored) === stored) {
       if (present === floor) return this.#settle(key, entry, stored, found);
-      const resting = floor < present ? changes.resting(key, floor) : undefined;
+      const resting = floor < present ? changes.resting(key, { to: floor }) : undefined;
       if (resting !== undefined) return resting.kind === "later" ? resting : undefined;
     }
     const live = presentOrThrow(await readProtectorLive(core, stored.protector.metadata, { signal }));
@@ -282,7 +282,7 @@ export class FollowedFloors {
     const { source, floor } = found;
     if (floor >= kept.spec.minAvailable) return pass();
     const request = { protector: kept, source, to: floor };
-    return changes.resting(key, floor) ?? (await changes.judge(key, request, signal));
+    return changes.resting(key, request) ?? (await changes.judge(key, request, signal));
   }
 
   async #write(

@@ -7,11 +7,12 @@ import { generatorStateName } from "../../kube/generator-state.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Counter, type Metrics } from "../../util/metrics.ts";
 import { inLogs } from "../sources/source-plan.ts";
+import { isKeptCause } from "../sources/kept.ts";
 import { type Approval } from "./approval.ts";
 import { type JudgedChange } from "./judged-change.ts";
 import { isLostKind } from "./namespaces-and-kinds.ts";
 
-type HeldChange = Pick<JudgedChange, "source" | "change" | "heldBy" | "terminatingNamespace">;
+type HeldChange = Pick<JudgedChange, "source" | "change" | "heldBy" | "kept" | "terminatingNamespace">;
 
 export interface AnnouncementsOptions {
   readonly events: Pick<EventRecorder, "record">;
@@ -37,7 +38,7 @@ export class Announcements {
     this.#configMap = { apiVersion: "v1", kind: "ConfigMap", namespace, name: generatorStateName };
     this.#holds = metrics.counter(
       "generator_changes_held_total",
-      "Changes of sources and of modes that were held because too many others had the same cause",
+      "Changes of sources and of modes that were held: too many others had the same cause, or their owners keep them",
     );
     this.#ownChanges = metrics.counter(
       "generator_own_floor_changes_total",
@@ -50,7 +51,10 @@ export class Announcements {
   }
 
   latched(cause: string): void {
-    this.#options.logger.error("Too many changes with one cause, holding them", { cause, approve: this.#howTo(cause) });
+    const what = isKeptCause(cause)
+      ? "Holding a change of what is to be kept"
+      : "Too many changes with one cause, holding them";
+    this.#options.logger.error(what, { cause, approve: this.#howTo(cause) });
   }
 
   unlatched(cause: string): void {
@@ -73,7 +77,8 @@ export class Announcements {
 
   condition(change: HeldChange | undefined): FoundConditions {
     if (change === undefined) return { ChangeHeld: false };
-    return { ChangeHeld: { reason: "MassChange", message: this.#messageOf(change) } };
+    const reason = isKeptCause(change.heldBy) ? "Kept" : "MassChange";
+    return { ChangeHeld: { reason, message: this.#messageOf(change) } };
   }
 
   /** Each by itself, for the metric; the first one is said. */
@@ -111,11 +116,19 @@ export class Announcements {
   }
 
   #messageOf(change: HeldChange): string {
-    const { wish } = textsOf(change);
     const { kind, name } = change.source;
-    const why = isLostKind(change.heldBy) ? "while its kind is being deleted" : "and too many others do so at once";
+    const { heldBy, kept } = change;
+    if (kept !== undefined && !kept.isFall && isKeptCause(heldBy))
+      return (
+        `${kind.kind} ${name} is no longer to be kept at ${kept.atLeast}: ${annotations.keep} was taken away, or ` +
+        `lowered (cause ${heldBy}). It stays in force, and the floor is not lowered, until a person approves, the ` +
+        "change is undone, or ten minutes have passed"
+      );
+    const { wish } = textsOf(change);
+    const many = isLostKind(heldBy) ? "while its kind is being deleted" : "and too many others do so at once";
+    const why = isKeptCause(heldBy) ? `and ${annotations.keep} is ${kept?.atLeast ?? 1}` : many;
     return (
-      `${kind.kind} ${name} asks ${wish}, ${why} (cause ${change.heldBy}). ` +
+      `${kind.kind} ${name} asks ${wish}, ${why} (cause ${heldBy}). ` +
       "Until a person approves, or the change is undone, the floor stays"
     );
   }

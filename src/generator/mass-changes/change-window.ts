@@ -1,7 +1,9 @@
-/** Counts changes by cause, and says when they are too many (docs/mass-changes.md#how-many-are-too-many). Pure. */
-import { type EpochMicros } from "../../util/clock.ts";
-import { type Cause } from "./change.ts";
+/** Counts changes by cause, and says when they are too many (docs/mass-changes.md#how-many-are-too-many). */
+import { type Clock, type EpochMicros } from "../../util/clock.ts";
+import { type Cause, floorAfter } from "./change.ts";
 import { windowMicros } from "./floor-before.ts";
+import { type FloorCount } from "./floor-count.ts";
+import { type JudgedChange } from "./judged-change.ts";
 
 /** What is latched when the changes of all causes together are too many. */
 export const coreCause = "core";
@@ -95,6 +97,61 @@ export class ChangeWindow {
     const ofCauseMax = isHalf ? Math.min(many, highest / 2) : many;
     if (isMoreInAWindow(ofCause, ofCauseMax)) return cause.text;
     return isMoreInAWindow(near, coreFactor * many) ? coreCause : undefined;
+  }
+}
+
+/** The window, and the number of floors that it is compared with. */
+export class CountedChanges {
+  readonly window = new ChangeWindow();
+  readonly #floors: FloorCount;
+  readonly #clock: Clock;
+
+  constructor(floors: FloorCount, clock: Clock) {
+    this.#floors = floors;
+    this.#clock = clock;
+  }
+
+  /** What has passed before this term. `loweredUID`: of the PodProtector, where nothing is left of its floor. */
+  add(change: CountedChange, loweredUID: string | undefined): void {
+    this.window.add(change);
+    if (loweredUID !== undefined) this.#floors.passed(loweredUID);
+  }
+
+  /** `isApplied`: it has been let pass. One that does not count changes nothing. */
+  count({ protectorUID, windowID, fallen, change, at, isCounted, isExempt }: JudgedChange, isApplied: boolean): void {
+    if (!isCounted || isExempt) return;
+    const endsProtection = floorAfter(change.to) === 0;
+    const counted = { cause: change.cause.text, at, isApplied };
+    if (fallen.length === 0) this.window.add({ id: windowID, ...counted, endsProtection });
+    // One floor ends, however many workloads have taken it down. What no longer asks stays counted.
+    for (const [index, id] of fallen.entries())
+      this.window.share({ id, ...counted, endsProtection: endsProtection && index === 0 });
+    if (!isApplied) this.#floors.back(protectorUID);
+    else if (endsProtection) this.#floors.passed(protectorUID);
+  }
+
+  /** As ChangeWindow.exceededBy. */
+  exceededBy({ change, at, fallen }: JudgedChange): string | undefined {
+    const protectors = this.#floors.aboveZero(change.cause.isOfEnforced === true);
+    return this.window.exceededBy(at, change.cause, protectors, this.#clock.epochMicros(), fallen);
+  }
+
+  /**
+   * What it is counted for: its cause, and those of the workloads that have fallen. What is held of these holds what
+   * follows them, whatever its own cause is.
+   */
+  causesOf({ change, fallen }: JudgedChange): readonly string[] {
+    return [change.cause.text, ...fallen.flatMap((id) => this.window.causeOf(id) ?? [])];
+  }
+
+  /** A person has approved it. */
+  approved({ windowID, fallen }: JudgedChange): void {
+    for (const id of [windowID, ...fallen]) this.window.remove(id);
+  }
+
+  clear(): void {
+    this.window.clear();
+    this.#floors.clear();
   }
 }
 

@@ -3,11 +3,12 @@
  * Pure.
  */
 import { type SourceRecord, type SourceSpec } from "../../sources/source.ts";
-import { type FieldWriter, laterWriter } from "../../api/field-writers.ts";
+import { type FieldWriter, laterWriter, scalerOf } from "../../api/field-writers.ts";
 import { isSameProtection } from "../../sources/overrides.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { type FloorRule } from "../../sources/floor.ts";
+import { type Kept } from "../sources/kept.ts";
 import { type Switched } from "../sources/namespace-modes.ts";
 import { floorBeforeOf, isDeepFall } from "./floor-before.ts";
 
@@ -42,8 +43,8 @@ export interface Subject {
   readonly fallen?: readonly string[];
 }
 
-/** What the controller asks, of what it has just read. */
-export type ChangeRequest = Pick<Subject, "protector" | "source" | "to">;
+/** What the controller asks, of what it has just read. `kept`: by the word of the owner it is held in any case. */
+export type ChangeRequest = Pick<Subject, "protector" | "source" | "to"> & { readonly kept?: Kept | undefined };
 
 /** Whoever wrote the fields of a backup did it long ago: the restore is what changed them. */
 const restoredCause: Cause = { text: "restored", isHalfTooMany: true };
@@ -138,7 +139,9 @@ function lowering(
     if (edit !== undefined || !isScaling) return edit;
   }
   if (isScaling && !isNoAutoscaler && isByAutoscaler(source)) return undefined;
-  return editBy(isScaling ? source.writers.replicas : source.writers.strategy, isScaling, rule);
+  const { replicas, strategy } = source.writers;
+  const by = isScaling ? scalerOf(replicas, source.spec.replicas, settled?.writers.replicas) : strategy;
+  return editBy(by, isScaling, rule);
 }
 
 /**
@@ -184,8 +187,9 @@ function ownerText({ apiVersion, kind }: { readonly apiVersion: string; readonly
   return version === undefined ? kind : `${kind}.${group}`;
 }
 
+/** Nobody is blamed for what somebody else may have done. */
 function managerText(writer: FieldWriter | undefined): string {
-  if (writer === undefined) return "manager/unknown";
+  if (writer === undefined || writer.isPresumed === true) return "manager/unknown";
   return `manager/${writer.manager}${writer.subresource === undefined ? "" : `/${writer.subresource}`}`;
 }
 

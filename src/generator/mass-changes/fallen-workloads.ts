@@ -3,7 +3,7 @@
  * little their sum falls (docs/mass-changes.md#what-counts).
  */
 import { digestOfUID } from "../../accounting/history/uid-digest.ts";
-import { type FieldWriter, laterWriter } from "../../api/field-writers.ts";
+import { type FieldWriter, laterWriter, scalerOf } from "../../api/field-writers.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Member } from "../../scale/expected-replicas.ts";
@@ -35,8 +35,14 @@ export function fallenOf(present: Workloads, settled: Workloads | undefined): Fa
   // is to be blamed.
   const blamed =
     counted.length + absent.length > 0 ? counted : before === undefined ? members : members.filter(isLower);
+  const former = new Map(settled?.members.map((member) => [idOf(member), member.owner.object.replicasWriter]));
+  const writers = blamed.map((member) =>
+    scalerOf(member.owner.object.replicasWriter, member.replicas, former.get(idOf(member))),
+  );
   let writer: FieldWriter | undefined;
-  for (const { owner } of blamed) writer = laterWriter(writer, owner.object.replicasWriter);
+  // Nobody is presumed to have scaled what others may have.
+  for (const one of writers)
+    if (one?.isPresumed !== true || !writers.includes(undefined)) writer = laterWriter(writer, one);
   return { members: [...counted, ...absent], writer };
 }
 

@@ -17,22 +17,15 @@ import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock, later, sleep } from "../../util/clock.ts";
 import { type SourceKind, type SourceRecord } from "../../sources/source.ts";
 import { type NamespaceModes } from "../sources/namespace-modes.ts";
+import { isKeptCause, isSameKept, keptCause, shortCause, takenAwayMs } from "../sources/kept.ts";
 import { type SourceCaches } from "../sources/source-caches.ts";
 import { type Announcements } from "./announcements.ts";
-import {
-  type Change,
-  type ChangeRequest,
-  type CountingRule,
-  floorAfter,
-  judge,
-  rankOf,
-  type Subject,
-} from "./change.ts";
-import { ChangeWindow, namespacesCause } from "./change-window.ts";
+import { type Change, type ChangeRequest, type CountingRule, judge, rankOf } from "./change.ts";
+import { CountedChanges, namespacesCause } from "./change-window.ts";
 import { formatFloorBefore, keptFloorBefore } from "./floor-before.ts";
 import { FloorCount } from "./floor-count.ts";
 import { FormerTerm, type LoweredFloors } from "./former-term.ts";
-import { type JudgedChange, pass, type Verdict } from "./judged-change.ts";
+import { type AskedChange, type HeldSubject, type JudgedChange, pass, type Verdict } from "./judged-change.ts";
 import { everyCause, type LatchBook } from "./latches.ts";
 import { FallenWorkloads } from "./fallen-workloads.ts";
 import { causeOfLostKind, EndingNamespaces, isOfLostKind, type NamespacesAndKinds } from "./namespaces-and-kinds.ts";
@@ -66,13 +59,12 @@ export class HeldChanges {
   readonly #options: HeldChangesOptions;
   readonly #rule: CountingRule;
   readonly #times: ChangeTimes;
-  readonly #window = new ChangeWindow();
   readonly #entries = new Map<ObjectKey, JudgedChange>();
   readonly #settled: SettledSources;
   readonly #fallen: FallenWorkloads;
   readonly #endings: EndingNamespaces;
   readonly #restored: RestoredFloors;
-  readonly #floors: FloorCount;
+  readonly #counted: CountedChanges;
   readonly #former: FormerTerm;
   readonly #ownTurns = new Trickle(ownEveryMs);
   readonly #heldTurns = new Trickle(heldEveryMs);
@@ -92,14 +84,14 @@ export class HeldChanges {
     this.#restored = new RestoredFloors(options.protectors, options.clock);
     // A floor that a restore has lowered was there a moment ago, as every other one that is judged.
     const values = (): StoredProtector[] => Array.from(options.protectors.values(), this.beforeRestore);
-    this.#floors = new FloorCount({ protectors: { values }, clock: options.clock });
+    const floors = new FloorCount({ protectors: { values }, clock: options.clock });
+    this.#counted = new CountedChanges(floors, options.clock);
     this.#times = new ChangeTimes(options.sources, options.clock);
     this.#former = new FormerTerm({
       ...options,
       rule: this.#rule,
       onChange: (change, loweredUID) => {
-        this.#window.add(change);
-        if (loweredUID !== undefined) this.#floors.passed(loweredUID);
+        this.#counted.add(change, loweredUID);
       },
     });
   }
@@ -111,10 +103,10 @@ export class HeldChanges {
     this.#otherWakes.set(kind, wake);
   }
 
-  /** For a gauge: how many changes are held, by what is latched. */
+  /** For a gauge: how many changes are held, by what is latched; "keep" for all that the words of owners hold. */
   counts(): ReadonlyMap<string, number> {
     const counts = new Map([...this.#causes].map((cause) => [cause, 0]));
-    for (const { heldBy } of this.#held()) counts.set(heldBy, (counts.get(heldBy) ?? 0) + 1);
+    for (const { heldBy } of this.#held()) counts.set(shortCause(heldBy), (counts.get(shortCause(heldBy)) ?? 0) + 1);
     return counts;
   }
 
@@ -136,11 +128,10 @@ export class HeldChanges {
   }
 
   /** The verdict on a change that was judged already, and is held or waits. Undefined = `judge` it. */
-  resting(key: ObjectKey, to: ChangeRequest["to"]): Verdict | undefined {
+  resting(key: ObjectKey, { to, kept }: Pick<ChangeRequest, "to" | "kept">): Verdict | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || entry.change.to !== to) return undefined;
-    if (entry.state === "held")
-      return this.#options.config.massChanges.policy === "hold" ? { kind: "held" } : undefined;
+    if (entry === undefined || entry.change.to !== to || !isSameKept(entry.kept, kept)) return undefined;
+    if (entry.state === "held") return this.#isFirmlyHeld(entry) ? { kind: "held" } : undefined;
     if (entry.state !== "pending") return undefined;
     const waitMs = Math.ceil(entry.readyAtMs - this.#options.clock.monotonicMs());
     return waitMs > 0 ? { kind: "later", waitMs } : undefined;
@@ -158,23 +149,28 @@ export class HeldChanges {
 
   async #judge(key: ObjectKey, asked: ChangeRequest, signal: AbortSignal): Promise<Verdict> {
     const { clock, config } = this.#options;
-    if (config.massChanges.policy === "allow") return pass();
+    const { protector, to, kept } = asked;
+    const isHolding = config.massChanges.policy !== "allow";
+    if (!isHolding && kept === undefined) return pass();
     const unreadMs = await this.#former.read(signal);
     if (unreadMs > 0) return { kind: "later", waitMs: unreadMs };
-    const { protector, to } = asked;
     const settled = this.#settled.get(key);
     const { source, fallen } = to === undefined ? { ...asked, fallen: [] } : this.#fallen.of(asked.source, settled);
     const isRestored = this.#restored.has(protector);
     const switched = this.#settled.switchedBy(key, asked);
-    const subject = { protector, source, to, switched, settled, fallen, isRestored };
+    const subject = { protector, source, to, switched, settled, fallen, isRestored, kept };
     const now = clock.epochMicros();
     const judged = judge(subject, this.#rule, now);
-    if (judged.kind === "own") return this.#ownChange(key, source);
-    if (judged.kind !== "counts") {
+    const isCounted = isHolding && judged.kind === "counts";
+    if (!isCounted && kept === undefined) {
+      if (judged.kind === "own") return this.#ownChange(key, source);
       this.#forget(key);
       return pass("", judged.kind === "small" ? keptFloorBefore(protector, judged.from, now) : undefined);
     }
-    const entry = this.#known(key, subject, judged.change) ?? (await this.#begin(key, subject, judged.change, signal));
+    const cause = { text: keptCause(key), isHalfTooMany: false };
+    const alone: Change = { from: protector.spec.minAvailable, to, cause, evidence: undefined };
+    const change = { ...(judged.kind === "counts" ? judged.change : alone), isCounted };
+    const entry = this.#known(key, subject, change) ?? (await this.#begin(key, subject, change, signal));
     return entry === undefined ? pass() : await this.#decide(key, entry, signal);
   }
 
@@ -210,6 +206,9 @@ export class HeldChanges {
         (this.#otherWakes.get(entry.source.kind) ?? this.#wake)(key);
       }
     }
+    for (const [key, entry] of this.#entries)
+      if (entry.state === "held" && !this.#isFirmlyHeld(entry))
+        (this.#otherWakes.get(entry.source.kind) ?? this.#wake)(key);
     for (const key of await this.#endings.among(this.#entries, signal)) {
       this.#forget(key);
       this.#wake(key);
@@ -219,36 +218,50 @@ export class HeldChanges {
 
   #approve(entry: JudgedChange): void {
     entry.state = "approved";
-    for (const id of [entry.windowID, ...entry.fallen]) this.#window.remove(id);
+    this.#counted.approved(entry);
+  }
+
+  /** Nothing but a person, or its end, lets it pass. */
+  #isFirmlyHeld({ heldBy, kept, readyAtMs }: JudgedChange): boolean {
+    if (!isKeptCause(heldBy)) return this.#options.config.massChanges.policy === "hold";
+    return kept?.isFall === true || this.#options.clock.monotonicMs() < later(readyAtMs, takenAwayMs);
   }
 
   #held(): readonly JudgedChange[] {
     return [...this.#entries.values()].filter(({ state }) => state === "held");
   }
 
-  /** The entry of a change that was seen before; undefined when this one asks for more. */
-  #known(key: ObjectKey, { protector, source, fallen = [] }: Subject, change: Change): JudgedChange | undefined {
+  /** The entry of a change that was seen before; undefined when this one asks for more, or counts otherwise. */
+  #known(key: ObjectKey, subject: HeldSubject, { isCounted, ...change }: AskedChange): JudgedChange | undefined {
+    const { protector, source, fallen = [], kept } = subject;
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.protectorUID !== protector.metadata.uid) return undefined;
-    if (entry.state === "passed" && rankOf(change.to) < rankOf(entry.change.to)) return undefined;
-    if (entry.change.to === change.to) return entry;
-    const updated = { ...entry, change: { ...change, cause: entry.change.cause }, source, fallen };
+    const isSame = isSameKept(entry.kept, kept);
+    const isMore = rankOf(change.to) < rankOf(entry.change.to) || (kept !== undefined && !isSame);
+    if ((entry.state === "passed" || entry.state === "approved") && isMore) return undefined;
+    if (entry.isCounted !== isCounted) {
+      this.#forget(key);
+      return undefined;
+    }
+    if (entry.change.to === change.to && isSame) return entry;
+    const updated = { ...entry, change: { ...change, cause: entry.change.cause }, source, fallen, kept };
     this.#entries.set(key, updated);
-    if (fallen.length > 0) this.#count(updated, false);
+    if (fallen.length > 0) this.#counted.count(updated, false);
     return updated;
   }
 
   /** Begins to count a change; undefined when it does not count after all. */
   async #begin(
     key: ObjectKey,
-    subject: Subject,
-    change: Change,
+    subject: HeldSubject,
+    { isCounted, ...change }: AskedChange,
     signal: AbortSignal,
   ): Promise<JudgedChange | undefined> {
     const { clock, questions, isCell } = this.#options;
-    const { protector, source, settled, to } = subject;
+    const { protector, source, settled, to, kept } = subject;
     const namespace = await questions.namespace(source.namespace, signal);
-    if (namespace?.isExempt === true) return undefined;
+    const isExempt = namespace?.isExempt === true;
+    if (isExempt && kept === undefined) return undefined;
     const isEnd = to === undefined && namespace?.isTerminating === true;
     const lost = to === undefined && !isEnd ? await causeOfLostKind(source, questions, signal) : undefined;
     const now = clock.epochMicros();
@@ -258,6 +271,9 @@ export class HeldChanges {
       windowID: isEnd ? `${namespacesCause.text}/${source.namespace}` : digestOfUID(protector.metadata.uid),
       fallen: subject.fallen ?? [],
       change: { ...change, cause: isEnd ? namespacesCause : (lost ?? change.cause) },
+      isCounted,
+      isExempt,
+      kept,
       at,
       approvableAt: settled === undefined ? (change.evidence ?? now) : at,
       readyAtMs: later(clock.monotonicMs(), deepFallDelayMs),
@@ -266,7 +282,7 @@ export class HeldChanges {
       state: "pending",
       heldBy: "",
     };
-    this.#count(entry, false);
+    this.#counted.count(entry, false);
     const core = isEnd ? await questions.namespace("kube-system", signal) : undefined;
     if (isEnd && core !== undefined && isCell(core.uid)) {
       this.#alarm(entry, namespace.uid);
@@ -283,49 +299,51 @@ export class HeldChanges {
     const waitMs = Math.ceil(entry.readyAtMs - clock.monotonicMs());
     if (waitMs > 0) return { kind: "later", waitMs };
     if (entry.state === "pending") {
-      if (latches.hasApproved(change.cause.text, entry.approvableAt)) {
+      const approvable = entry.kept === undefined ? change.cause.text : keptCause(key);
+      if (latches.hasApproved(approvable, entry.approvableAt)) {
         this.#approve(entry);
         return this.#pass(entry);
       }
-      // In a terminating namespace it is deleted in any case, and its latch would hold all other namespaces.
-      const isRelease = change.to === undefined && entry.terminatingNamespace === undefined;
-      const cause = isRelease ? await causeOfLostKind(source, questions, signal) : undefined;
-      if (cause !== undefined && cause.text !== change.cause.text) {
-        // The CRD began to go after the change was seen, and is the cause all the same.
-        const updated = { ...entry, change: { ...change, cause } };
-        this.#entries.set(key, updated);
-        this.#count(updated, false);
-        return await this.#decide(key, updated, signal);
-      }
-      if (isRelease && (await isOfLostKind(source, questions, signal))) latches.latch(change.cause.text);
-      else if (latches.heldBy(change.cause.text) === undefined) {
-        const exceeded = this.#exceededBy(entry);
-        if (exceeded !== undefined) latches.latch(exceeded);
-      }
     }
-    const heldBy = latches.heldBy(change.cause.text) ?? this.#heldByWorkloads(entry);
-    return heldBy === undefined ? this.#pass(entry) : this.#hold(key, entry, heldBy);
-  }
-
-  /** What is held of the workloads that have fallen holds what follows them, whatever its own cause is. */
-  #heldByWorkloads({ fallen }: JudgedChange): string | undefined {
-    for (const id of fallen) {
-      const cause = this.#window.causeOf(id);
-      const heldBy = cause === undefined ? undefined : this.#options.latches.heldBy(cause);
-      if (heldBy !== undefined) return heldBy;
+    if (entry.kept?.isFall === true) return this.#hold(key, entry, keptCause(key));
+    if (entry.isCounted && !entry.isExempt) {
+      if (entry.state === "pending") {
+        // In a terminating namespace it is deleted in any case, and its latch would hold all other namespaces.
+        const isRelease = change.to === undefined && entry.terminatingNamespace === undefined;
+        const cause = isRelease ? await causeOfLostKind(source, questions, signal) : undefined;
+        if (cause !== undefined && cause.text !== change.cause.text) {
+          // The CRD began to go after the change was seen, and is the cause all the same.
+          const updated = { ...entry, change: { ...change, cause } };
+          this.#entries.set(key, updated);
+          this.#counted.count(updated, false);
+          return await this.#decide(key, updated, signal);
+        }
+        if (isRelease && (await isOfLostKind(source, questions, signal))) latches.latch(change.cause.text);
+        else if (latches.heldBy(change.cause.text) === undefined) {
+          const exceeded = this.#counted.exceededBy(entry);
+          if (exceeded !== undefined) latches.latch(exceeded);
+        }
+      }
+      const heldBy = this.#counted
+        .causesOf(entry)
+        .map((one) => latches.heldBy(one))
+        .find((one) => one !== undefined);
+      if (heldBy !== undefined) return this.#hold(key, entry, heldBy);
     }
-    return undefined;
+    const isInTime = clock.monotonicMs() < later(entry.readyAtMs, takenAwayMs);
+    return entry.kept !== undefined && isInTime ? this.#hold(key, entry, keptCause(key)) : this.#pass(entry);
   }
 
   #hold(key: ObjectKey, entry: JudgedChange, heldBy: string): Verdict {
-    const { config, announcements, clock } = this.#options;
+    const { config, announcements, clock, latches } = this.#options;
     entry.heldBy = heldBy;
-    this.#causes.add(heldBy);
+    this.#causes.add(shortCause(heldBy));
+    if (isKeptCause(heldBy)) latches.latch(heldBy);
     if (entry.state !== "held") {
       entry.state = "held";
       announcements.held(entry);
     }
-    if (config.massChanges.policy === "hold") return { kind: "held" };
+    if (config.massChanges.policy === "hold" || isKeptCause(heldBy)) return { kind: "held" };
     const waitMs = this.#heldTurns.take(key, clock.monotonicMs());
     return waitMs > 0 ? { kind: "later", waitMs } : this.#pass(entry);
   }
@@ -333,18 +351,19 @@ export class HeldChanges {
   #pass(entry: JudgedChange): Verdict {
     const { change, at, windowID, terminatingNamespace } = entry;
     // An approved one is counted no longer, also after a restart.
-    const isCounted = entry.state !== "approved";
-    if (entry.state === "pending") this.#count(entry, true);
+    const isApproved = entry.state === "approved";
+    if (entry.state === "pending" || (entry.kept !== undefined && !isApproved)) this.#counted.count(entry, true);
     entry.state = "passed";
     const cause = terminatingNamespace === undefined ? change.cause.text : windowID;
-    if (!isCounted) return pass(`approved ${cause}`);
+    if (isApproved) return pass(`approved ${cause}`);
+    if (!entry.isCounted) return pass();
     return pass(cause, change.to === undefined ? undefined : formatFloorBefore({ highest: change.from, at }));
   }
 
   /** Pods cannot be created there any more, and their Services are gone: holding would protect nothing. */
   #alarm(entry: JudgedChange, namespaceUID: string): void {
-    this.#count(entry, true);
-    const isTooMany = this.#exceededBy(entry) === entry.change.cause.text;
+    this.#counted.count(entry, true);
+    const isTooMany = this.#counted.exceededBy(entry) === entry.change.cause.text;
     const { namespace } = entry.source;
     if (isTooMany && !this.#told.alarm) this.#options.announcements.manyNamespaces(namespace, namespaceUID);
     this.#told.alarm = isTooMany;
@@ -359,35 +378,18 @@ export class HeldChanges {
     return pass();
   }
 
-  #count({ protectorUID, windowID, fallen, change, at }: JudgedChange, isApplied: boolean): void {
-    const endsProtection = floorAfter(change.to) === 0;
-    const counted = { cause: change.cause.text, at, isApplied };
-    if (fallen.length === 0) this.#window.add({ id: windowID, ...counted, endsProtection });
-    // One floor ends, however many workloads have taken it down. What no longer asks stays counted.
-    for (const [index, id] of fallen.entries())
-      this.#window.share({ id, ...counted, endsProtection: endsProtection && index === 0 });
-    if (!isApplied) this.#floors.back(protectorUID);
-    else if (endsProtection) this.#floors.passed(protectorUID);
-  }
-
-  #exceededBy({ change, at, fallen }: JudgedChange): string | undefined {
-    const now = this.#options.clock.epochMicros();
-    const protectors = this.#floors.aboveZero(change.cause.isOfEnforced === true);
-    return this.#window.exceededBy(at, change.cause, protectors, now, fallen);
-  }
-
   #forget(key: ObjectKey): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
     this.#heldTurns.forget(key);
     // What has passed is counted on; a namespace is counted for all that it has.
-    if (entry.state !== "passed" && entry.terminatingNamespace === undefined) this.#window.remove(entry.windowID);
+    if (entry.state !== "passed" && entry.terminatingNamespace === undefined)
+      this.#counted.window.remove(entry.windowID);
   }
 
   #clear(): void {
-    this.#window.clear();
-    this.#floors.clear();
+    this.#counted.clear();
     this.#entries.clear();
     this.#settled.clear();
     this.#ownTurns.clear();

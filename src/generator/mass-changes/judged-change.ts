@@ -1,7 +1,8 @@
 /** A change that counts, from when it is first seen until it is settled (held-changes.ts). */
 import { type SourceRecord } from "../../sources/source.ts";
 import { type EpochMicros, type MonotonicMs } from "../../util/clock.ts";
-import { type Change } from "./change.ts";
+import { type Kept } from "../sources/kept.ts";
+import { type Change, type ChangeRequest, type Subject } from "./change.ts";
 
 export interface JudgedChange {
   readonly protectorUID: string;
@@ -10,6 +11,11 @@ export interface JudgedChange {
   /** In place of that: workloads, which others may count under the same IDs. */
   readonly fallen: readonly string[];
   readonly change: Change;
+  /** False: only the word of the owner is asked, since it counts towards no mass change. */
+  readonly isCounted: boolean;
+  /** Its namespace is: of one that counts nothing but the word of the owner is left. */
+  readonly isExempt: boolean;
+  readonly kept: Kept | undefined;
   readonly at: EpochMicros;
   /** What an approval before this term is compared with. */
   readonly approvableAt: EpochMicros;
@@ -21,6 +27,9 @@ export interface JudgedChange {
   /** Of one that is held: what is latched, which is the cause of the change or that of all together. */
   heldBy: string;
 }
+
+export type HeldSubject = Subject & Pick<ChangeRequest, "kept">;
+export type AskedChange = Change & Pick<JudgedChange, "isCounted">;
 
 /** What is decided about a change. */
 export type Verdict =

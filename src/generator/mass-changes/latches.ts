@@ -12,6 +12,7 @@ import { isKubeError, type KubeClient, type KubeError, resourcePath } from "../.
 import { type Logger } from "../../util/logger.ts";
 import { type Counter } from "../../util/metrics.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
+import { isKeptCause } from "../sources/kept.ts";
 import { type Announcements } from "./announcements.ts";
 import { type Approval, readApproval } from "./approval.ts";
 import { coreCause } from "./change-window.ts";
@@ -182,6 +183,8 @@ export const everyCause = "*";
 const settleMs = 30_000;
 /** So long the ConfigMap may be forbidden by an API server that has just started. Then the right is missing. */
 const forbiddenMs = 10_000;
+/** What is kept is held without a latch, too. It is for people, who do not read more, and a ConfigMap is small. */
+const keptMax = 1_000;
 /** Far more than people give in a day. */
 const approvalsMax = 100;
 
@@ -254,7 +257,7 @@ export class LatchBook {
   }
 
   latch(cause: string): void {
-    if (this.#latched.has(cause)) return;
+    if (this.#latched.has(cause) || (isKeptCause(cause) && this.#latched.size >= keptMax)) return;
     const { clock, announcements } = this.#options;
     this.#latched.set(cause, clock.epochMicros());
     this.#staysUntilMs.set(cause, later(clock.monotonicMs(), settleMs));
@@ -267,7 +270,8 @@ export class LatchBook {
     const now = this.#options.clock.epochMicros();
     return this.#approvals.some((one) => {
       if (one.until <= now || at > one.at) return false;
-      return one.cause === cause || one.cause === everyCause || (one.cause === coreCause && !this.#latched.has(cause));
+      if (one.cause === cause || one.cause === everyCause) return true;
+      return one.cause === coreCause && !isKeptCause(cause) && !this.#latched.has(cause);
     });
   }
 

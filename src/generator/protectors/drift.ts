@@ -12,7 +12,7 @@ import { type FieldWriter, laterWriter, ownershipsOf } from "../../api/field-wri
 /**
  * The merge patch that turns `actual` into what is wanted; undefined when nothing differs.
  * - Repaired: the three derived fields of the spec and those that are overridden, labels, finalizer, owner reference,
- *   the annotations "generated", "overridden", "mode" and "released".
+ *   the annotations "generated", "keep", "overridden", "mode" and "released".
  * - Kept: admissionHistoryConfig and healthCriterion otherwise, aggregationSelector and whatever others added.
  * - `floorBefore`: an annotation that is written along with what differs, and by itself is no difference.
  * - A terminating object accepts no new finalizer, so a removed one is not restored there.
@@ -41,7 +41,7 @@ export function driftPatch(
   }
   const { annotations: present = {} } = actual.metadata;
   const lostAnnotations = Object.entries(wanted.annotations).filter(([key, value]) => present[key] !== value);
-  const outdated = [annotations.released, annotations.overridden, annotations.mode]
+  const outdated = [annotations.released, annotations.overridden, annotations.mode, annotations.keep]
     .filter((key) => present[key] !== undefined && wanted.annotations[key] === undefined)
     .map((key) => [key, null] as const);
   if (lostAnnotations.length > 0 || outdated.length > 0)

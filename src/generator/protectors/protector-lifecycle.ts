@@ -126,7 +126,7 @@ export class ProtectorLifecycle {
         metadata: {
           name,
           namespace,
-          ...keptOf(former, wanted, [annotations.released, annotations.overridden, annotations.mode]),
+          ...keptOf(former, wanted, [annotations.released, annotations.overridden, annotations.mode, annotations.keep]),
           finalizers: [wanted.finalizer],
           ownerReferences: [ownerReference],
         },

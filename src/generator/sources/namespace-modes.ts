@@ -21,6 +21,7 @@ import { namespaces } from "../../kube/resources.ts";
 import { aborted } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
 import { fieldsOf, type Json } from "../../api/json.ts";
+import { allowedKeep, type Keep, type KeepWord, readKeep } from "../../sources/overrides.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { parseResourceVersion } from "../../api/resource-version.ts";
 
@@ -43,6 +44,7 @@ interface Settings {
   /** Undefined = its label cannot be read, and this process has not known another. */
   readonly mode: NamespaceMode | undefined;
   readonly healthCriterion: HealthCriterion | undefined;
+  readonly keep: KeepWord;
   /** As `switched`, of its mode. */
   readonly switched: Switched | undefined;
 }
@@ -107,6 +109,13 @@ export class NamespaceModes {
     return this.#settings.get(namespace)?.healthCriterion;
   }
 
+  /** By the label of the namespace. "unreadable" also while that is not known: it takes nothing away. */
+  keepOf(namespace: string): KeepWord {
+    const known = this.#settings.get(namespace);
+    if (known !== undefined) return known.keep;
+    return this.#options.informer === undefined ? undefined : "unreadable";
+  }
+
   /** Undefined = it is in another mode, or in this one by a flag, the list of system namespaces, or a new release. */
   switched(namespace: string, to: Exclude<NamespaceMode, "enforced">): Switched | undefined {
     const known = this.#settings.get(namespace);
@@ -169,7 +178,10 @@ export class NamespaceModes {
     const isTold = type === "modified" && String(event.previous.problems) === String(problems);
     if (type !== "deleted" && !isTold) this.#tell(object);
     const after = this.#settings.get(name);
-    const isSame = before?.mode === after?.mode && before?.healthCriterion === after?.healthCriterion;
+    const isSame =
+      before?.mode === after?.mode &&
+      before?.healthCriterion === after?.healthCriterion &&
+      before?.keep === after?.keep;
     // Workloads wait for a Namespace that is not known, also for one whose label cannot be read.
     if (isSame && (before === undefined) === (after === undefined)) return;
     this.#changed(name);
@@ -180,11 +192,12 @@ export class NamespaceModes {
   }
 
   #settingsOf(namespace: LabelledNamespace, before: Settings | undefined): Settings {
-    const { mode: label, healthCriterion: criterion, name, modeWriter } = namespace;
+    const { mode: label, healthCriterion: criterion, keep, name, modeWriter } = namespace;
     const mode = label === "unreadable" ? before?.mode : (label?.value ?? this.#default(name));
     return {
       mode,
       healthCriterion: criterion === "unreadable" ? before?.healthCriterion : criterion?.value,
+      keep: keep === "unreadable" ? (before?.keep ?? keep) : keep?.value,
       switched: mode === undefined ? undefined : this.#switchedBy(mode, label !== undefined, modeWriter, before),
     };
   }
@@ -254,6 +267,7 @@ export interface LabelledNamespace extends Stored {
   /** Of the label of the mode; undefined = unknown, or there is none. */
   readonly modeWriter: FieldWriter | undefined;
   readonly healthCriterion: Label<HealthCriterion>;
+  readonly keep: Label<Keep>;
   /** What is ignored, and why, for people. */
   readonly problems: readonly string[];
 }
@@ -267,11 +281,13 @@ export function decodeNamespace(raw: unknown): LabelledNamespace | undefined {
   const resourceVersion = parseResourceVersion(version);
   if (typeof name !== "string" || typeof uid !== "string" || resourceVersion === undefined) return undefined;
   const own = fieldsOf(all);
-  const mode = readLabel(own, labels.mode, namespaceModes);
-  const healthCriterion = readLabel(own, labels.healthCriterion, healthCriteria);
+  const mode = readLabel(own, labels.mode, oneOf(namespaceModes));
+  const healthCriterion = readLabel(own, labels.healthCriterion, oneOf(healthCriteria));
+  const keep = readLabel(own, labels.keep, readKeep);
   const ignored = [
-    ...(mode === "unreadable" ? [problemOf(own, labels.mode, namespaceModes)] : none),
-    ...(healthCriterion === "unreadable" ? [problemOf(own, labels.healthCriterion, healthCriteria)] : none),
+    ...(mode === "unreadable" ? [problemOf(own, labels.mode, oneOfText(namespaceModes))] : none),
+    ...(healthCriterion === "unreadable" ? [problemOf(own, labels.healthCriterion, oneOfText(healthCriteria))] : none),
+    ...(keep === "unreadable" ? [problemOf(own, labels.keep, allowedKeep)] : none),
   ];
   return {
     key: objectKey(undefined, name),
@@ -281,18 +297,28 @@ export function decodeNamespace(raw: unknown): LabelledNamespace | undefined {
     mode,
     modeWriter: mode === undefined ? undefined : readLabelWriter(managedFields, labels.mode),
     healthCriterion,
+    keep,
     problems: ignored.length === 0 ? none : ignored,
   };
 }
 
-function readLabel<T extends string>(own: Json, label: string, allowed: readonly T[]): Label<T> {
+/** `parse`: undefined = not understood. */
+function readLabel<T>(own: Json, label: string, parse: (text: string) => T | undefined): Label<T> {
   if (!Object.hasOwn(own, label)) return undefined;
-  const value = allowed.find((one) => one === own[label]);
+  const value = parse(String(own[label]));
   return value === undefined ? "unreadable" : { value };
 }
 
+function oneOf<T extends string>(allowed: readonly T[]): (text: string) => T | undefined {
+  return (text) => allowed.find((one) => one === text);
+}
+
+function oneOfText(allowed: readonly string[]): string {
+  return `one of ${allowed.join(", ")}`;
+}
+
 /** An API server accepts no label value above 63 characters. */
-function problemOf(own: Json, label: string, allowed: readonly string[]): string {
+function problemOf(own: Json, label: string, allowed: string): string {
   const value = JSON.stringify(String(own[label]).slice(0, 63));
-  return `Ignoring the label ${label}=${value}: it must be one of ${allowed.join(", ")}`;
+  return `Ignoring the label ${label}=${value}: it must be ${allowed}`;
 }

@@ -9,6 +9,7 @@ import { type CompiledSelector, compileSelector, matches } from "../../label-ind
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type SourceRecord } from "../../sources/source.ts";
 import { assert } from "../../util/assert.ts";
+import { askedNumber, keptNumberOf } from "./kept.ts";
 import { type NamespaceModes } from "./namespace-modes.ts";
 import { planFor, type WantedProtector } from "./source-plan.ts";
 
@@ -43,7 +44,7 @@ export interface WantedProtectorsOptions {
     Config["generator"],
     "sourceSelector" | "deploymentPlugin" | "percentRounding" | "singleReplica"
   >;
-  readonly modes: Pick<NamespaceModes, "of" | "criterionOf">;
+  readonly modes: Pick<NamespaceModes, "of" | "criterionOf" | "keepOf">;
   /** Whether the CRD drops spec.healthCriterion. */
   readonly lifecycle: { readonly isCriterionDropped: boolean };
 }
@@ -64,7 +65,16 @@ export class WantedProtectors {
     const mode = modes.of(source.namespace, known?.protector);
     if (mode === undefined || mode === "off") return undefined;
     const healthCriterion = modes.criterionOf(source.namespace);
-    return planFor(source, config, { mode, healthCriterion }, lifecycle.isCriterionDropped);
+    const { isCriterionDropped } = lifecycle;
+    return planFor(source, config, { mode, healthCriterion }, { isCriterionDropped, keeps: this.keeps(source, known) });
+  }
+
+  /** The number below which the floor of the source may not fall unheld, as it asks for it, protected or not. */
+  keeps(source: SourceRecord, known: StoredProtector | undefined): number | undefined {
+    const { config, modes } = this.#options;
+    const words = [source.overrides.keep, modes.keepOf(source.namespace)];
+    const floor = source.spec.floorBy(config).minAvailable;
+    return askedNumber(words, source, floor, known && keptNumberOf(known.protector.metadata));
   }
 }
 

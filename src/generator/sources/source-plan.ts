@@ -42,14 +42,21 @@ export interface OfNamespace {
   readonly healthCriterion: HealthCriterion | undefined;
 }
 
+/** What is known of the core beside the source. */
+export interface PlanOptions {
+  /** The CRD does not know the field healthCriterion. */
+  readonly isCriterionDropped?: boolean;
+  /** The number that is kept; undefined = none. */
+  readonly keeps?: number | undefined;
+}
+
 const unlabelled: OfNamespace = { mode: "enforced", healthCriterion: undefined };
 
-/** `isCriterionDropped`: the CRD does not know the field. */
 export function planFor(
   source: SourceRecord,
   rule: FloorRule,
   { mode, healthCriterion }: OfNamespace = unlabelled,
-  isCriterionDropped = false,
+  { isCriterionDropped = false, keeps }: PlanOptions = {},
 ): WantedProtector {
   const { kind, namespace, name, uid, overrides, spec } = source;
   const criterion = overrides.healthCriterion ?? healthCriterion;
@@ -64,6 +71,7 @@ export function planFor(
       ...marks,
       ...(overridden !== undefined && { [annotations.overridden]: overridden }),
       ...(mode === "shadow" && { [annotations.mode]: mode }),
+      ...(keeps !== undefined && { [annotations.keep]: String(keeps) }),
     },
     finalizer,
     ownerReference: { apiVersion: kind.apiVersion, kind: kind.kind, name, uid, controller: true },

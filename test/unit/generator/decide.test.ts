@@ -57,6 +57,7 @@ interface Given {
   readonly lost?: Vanished;
   /** The floor that it had before a restore. */
   readonly before?: number;
+  readonly keeps?: number;
   readonly isListed?: true;
   readonly isTold?: true;
   readonly verdict?: Verdict;
@@ -82,6 +83,7 @@ function knownOf(row: Given): Known {
     lost: vanished,
     wanted: row.wanted === "none" || typeof of === "string" ? undefined : (row.wanted ?? planFor(of, rule)),
     protector: before === undefined ? present : storedWith(before),
+    keeps: row.keeps,
     isListed,
     isTold,
     verdict,

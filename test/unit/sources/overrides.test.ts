@@ -41,10 +41,17 @@ test("minReadySeconds is overridden alone, and without overrides the spec is the
 
 test("all that can be overridden is read", () => {
   const values = { "max-concurrent-lag": "0", "compact-threshold": "1", "aggregation-rate-millis": "2147483647" };
-  const found = read({ ...values, "health-criterion": "Initialized", protect: "false", "min-available": "5" });
+  const found = read({
+    ...values,
+    "health-criterion": "Initialized",
+    protect: "false",
+    "min-available": "5",
+    keep: "3",
+  });
   assert.deepEqual(found, {
     isOptedOut: true,
     floor: { name: `${prefix}min-available`, value: 5 },
+    keep: 3,
     minReadySeconds: undefined,
     healthCriterion: "Initialized",
     historyConfig: { maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMillis: 2_147_483_647 },
@@ -69,6 +76,16 @@ test("what cannot be read is as if it were absent, and says what is allowed", ()
   const { floor: both, problems } = read({ "min-available": "0", "max-unavailable": "1" });
   assert.equal(both, undefined);
   assert.match(problems.join(), /min-available and .*max-unavailable: only one of them may be there$/);
+});
+
+test("keep is true, or a number from 1, and anything else takes nothing away and says what is allowed", () => {
+  assert.deepEqual([read({}).keep, read({ keep: "true" }).keep, read({ keep: "1" }).keep], [undefined, true, 1]);
+  for (const value of ["0", "-1", "five", " 5", "5 ", "2147483648", "5.5", "True", "false", "50%", ""]) {
+    const { keep, problems } = read({ keep: value });
+    assert.equal(keep, "unreadable");
+    const allowed = "true, or a whole number from 1 to 2147483647";
+    assert.deepEqual(problems, [`Ignoring the annotation ${prefix}keep="${value}": it must be ${allowed}`]);
+  }
 });
 
 test("a mistyped name is said with the one that was meant, and names of others are left alone", () => {

@@ -67,7 +67,7 @@ const conditionTold: readonly ConditionTold[] = [
   {
     check: "change-held",
     type: "ChangeHeld",
-    text: (count) => `${counted(count, "change")} held, since too many workloads change at once`,
+    text: (count) => `${counted(count, "change")} held: too many workloads change at once, or what is to be kept`,
     cure: "look at the cause: podseidon approve, or undo the change",
     page: "docs/mass-changes.md#approve",
   },

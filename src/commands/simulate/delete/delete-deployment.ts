@@ -1,8 +1,10 @@
 /** `podseidon simulate delete deployment NAME -n NAMESPACE`: of the core. */
 import { asList, fieldsOf } from "../../../api/json.ts";
+import { objectKey } from "../../../api/object-key.ts";
 import { readLabels } from "../../../api/pod.ts";
 import { labels as podseidonLabels } from "../../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../../api/v1alpha1/pod-protector.ts";
+import { keptCause, keptNumberOf } from "../../../generator/sources/kept.ts";
 import { isKubeError, type KubeClient, type Resource } from "../../../kube/kube-client.ts";
 import { namespaces } from "../../../kube/resources.ts";
 import { printable } from "../../../util/printable.ts";
@@ -66,7 +68,7 @@ function workloadOf(
   return {
     namespace,
     name,
-    cause: causeOf(raw, namespace),
+    cause: (own && keptAs(own)) ?? causeOf(raw, namespace),
     protector:
       own === undefined || figures === undefined
         ? undefined
@@ -78,6 +80,13 @@ function workloadOf(
 
 function objectOf({ state }: Guarding): PodProtector | undefined {
   return state.kind === "valid" ? state.view.protector : undefined;
+}
+
+/** The cause of what its owner keeps (docs/mass-changes.md#keep); undefined = it does not. */
+function keptAs(own: Guarding): string | undefined {
+  const metadata = objectOf(own)?.metadata;
+  if (metadata === undefined || keptNumberOf(metadata) === undefined) return undefined;
+  return keptCause(objectKey(metadata.namespace, metadata.name));
 }
 
 function ownerName(guarding: Guarding): string | undefined {

@@ -2,6 +2,7 @@
  * What the deletion of a workload comes to, step by step: it is not reviewed, its PodProtector is released, and then
  * nothing keeps its pods (docs/generator.md#lifecycle, docs/mass-changes.md). Pure.
  */
+import { isKeptCause } from "../../../generator/sources/kept.ts";
 import { printable } from "../../../util/printable.ts";
 import { type Step } from "../steps.ts";
 
@@ -35,8 +36,8 @@ export function releaseSteps(workload: ReleasedWorkload): {
     const none = known(`No PodProtector is generated for it, or it cannot be used; so no floor is lost.`);
     return { steps: [accepted, none, thenPods(workload)], isHeld: false };
   }
-  const counts = protector.mustStay > 0 && !isExempt;
-  const isHeld = counts && (heldCauses.includes(cause) || heldCauses.includes(everything));
+  const isLatched = !isExempt && (heldCauses.includes(cause) || heldCauses.includes(everything));
+  const isHeld = protector.mustStay > 0 && (isLatched || isKeptCause(cause));
   const release = isHeld ? held(workload, protector.id) : released(workload, protector);
   return { steps: [accepted, ...release, ...(isHeld ? [] : [thenPods(workload)]), ...ofOthers(others)], isHeld };
 }

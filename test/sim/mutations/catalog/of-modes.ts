@@ -38,8 +38,8 @@ export const mutationsOfModes: readonly Mutation[] = [
     name: "shadow-lasts",
     why: "the annotation goes when the namespace is enforced again",
     file: "generator/protectors/drift.ts",
-    find: `const outdated = [annotations.released, annotations.overridden, annotations.mode]`,
-    replace: `const outdated = [annotations.released, annotations.overridden]`,
+    find: `const outdated = [annotations.released, annotations.overridden, annotations.mode, annotations.keep]`,
+    replace: `const outdated = [annotations.released, annotations.overridden, annotations.keep]`,
     ...inWorlds,
   },
   {

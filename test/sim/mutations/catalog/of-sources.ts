@@ -73,8 +73,8 @@ export const mutationsOfSources: readonly Mutation[] = [
     name: "mark-of-release-stays",
     why: "a mark of release goes when the source is there",
     file: "generator/protectors/drift.ts",
-    find: `const outdated = [annotations.released, annotations.overridden, annotations.mode]`,
-    replace: `const outdated = [annotations.overridden, annotations.mode]`,
+    find: `const outdated = [annotations.released, annotations.overridden, annotations.mode, annotations.keep]`,
+    replace: `const outdated = [annotations.overridden, annotations.mode, annotations.keep]`,
     only,
     plan,
   },
@@ -87,7 +87,7 @@ export const mutationsOfSources: readonly Mutation[] = [
       `  source: SourceRecord,\n` +
       `  rule: FloorRule,\n` +
       `  { mode, healthCriterion }: OfNamespace = unlabelled,\n` +
-      `  isCriterionDropped = false,\n` +
+      `  { isCriterionDropped = false, keeps }: PlanOptions = {},\n` +
       `): WantedProtector {\n` +
       `  const { kind, namespace, name, uid, overrides, spec } = source;\n`,
     replace:
@@ -96,7 +96,7 @@ export const mutationsOfSources: readonly Mutation[] = [
       `  source: SourceRecord,\n` +
       `  rule: FloorRule,\n` +
       `  { mode, healthCriterion }: OfNamespace = unlabelled,\n` +
-      `  isCriterionDropped = false,\n` +
+      `  { isCriterionDropped = false, keeps }: PlanOptions = {},\n` +
       `): WantedProtector {\n` +
       `  const { kind, namespace, name, uid, overrides } = source;\n` +
       `  const spec = { ...source.spec, selector: (selectors[namespace] ??= source.spec.selector) };\n`,

@@ -25,6 +25,7 @@
  *                                        a tool sets those of the first N to 0 replicas, or to 8; scale: by the
  *                                        subresource
  *   workloads loosen|deselect N [by=M]   all their pods may go at once; no PodProtector is wanted for them
+ *   workloads keep N [at=W] [replicas=R] their annotation keep is W, or is taken off; R: in the same write
  *   workloads delete|end N               they are deleted; with their namespaces. [from=M]: only those from M on
  *   owners install|end|gone              the CRD of Shop.shops.example.com/v1; end: it is being deleted
  *   approve CAUSE                        a person lets the changes pass that are held for this cause

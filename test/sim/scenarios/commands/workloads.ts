@@ -56,6 +56,14 @@ const edit =
     };
   };
 
+/** The word of their owner, and in the same write other replicas. */
+const keep: Act = (stage, args) => {
+  const word = args.setting("at") ?? null;
+  const replicas = args.number("replicas", -1);
+  const spec = replicas < 0 ? {} : { spec: { replicas } };
+  return edit({ metadata: { annotations: { [annotations.keep]: word } }, ...spec })(stage, args);
+};
+
 const remove: Act = (stage) => async (index) => {
   const { metadata } = found(stage, index);
   await stage.core.server.engine.delete(deployments, metadata.namespace, metadata.name);
@@ -77,6 +85,7 @@ const acts: Readonly<Record<string, Act>> = {
   overwrite: scale(0),
   restore: scale(8),
   loosen: edit({ spec: { strategy: { rollingUpdate: { maxUnavailable: "100%" } } } }),
+  keep,
   deselect: edit({ metadata: { labels: { unprotected: "yes" } } }),
   delete: remove,
   end,

@@ -55,8 +55,8 @@ export const rulesOfMassChanges: readonly Mutation[] = [
     name: "no-namespace-is-exempt",
     why: "a label exempts a namespace",
     file: "generator/mass-changes/held-changes.ts",
-    find: `if (namespace?.isExempt === true) return undefined;`,
-    replace: ``,
+    find: `const isExempt = namespace?.isExempt === true;`,
+    replace: `const isExempt = namespace === null;`,
   },
   {
     name: "trickle-has-no-pace",
@@ -69,8 +69,8 @@ export const rulesOfMassChanges: readonly Mutation[] = [
     name: "policy-allow-is-none",
     why: "the policy allow holds nothing",
     file: "generator/mass-changes/held-changes.ts",
-    find: `if (config.massChanges.policy === "allow") return pass();`,
-    replace: ``,
+    find: `const isHolding = config.massChanges.policy !== "allow";`,
+    replace: `const isHolding = config.massChanges.policy !== undefined;`,
   },
   {
     name: "broken-approvals-are-taken",
@@ -92,6 +92,13 @@ export const rulesOfMassChanges: readonly Mutation[] = [
     file: "generator/mass-changes/change.ts",
     find: `if (isScaling && !isNoAutoscaler && isByAutoscaler(source)) return undefined;`,
     replace: ``,
+  },
+  {
+    name: "nobody-is-presumed-to-have-scaled",
+    why: "a scale to 0, which leaves no name, is presumed to be by whoever scaled before",
+    file: "api/field-writers.ts",
+    find: `if (writer !== undefined || replicas !== 0 || before?.subresource !== "scale") return writer;`,
+    replace: `if (before !== null) return writer;`,
   },
   {
     name: "restored-floors-are-remembered",

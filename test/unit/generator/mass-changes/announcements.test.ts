@@ -18,7 +18,7 @@ function bench() {
 }
 
 const change = { from: 6, to: 0, cause: { text: "manager/x", isHalfTooMany: true }, evidence: undefined };
-const held = { source: deployment(8), change, heldBy: "manager/x", terminatingNamespace: undefined };
+const held = { source: deployment(8), change, heldBy: "manager/x", kept: undefined, terminatingNamespace: undefined };
 
 test("a held change is an Event on its Deployment, with the command that approves it", () => {
   const { announcements, told, metrics, logger } = bench();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { causeOfLowered, formerFloorOf, judge, type Subject } from "../../../../src/generator/mass-changes/change.ts";
+import { type SourceRecord } from "../../../../src/sources/source.ts";
 import { after, deployment, managed, noon, protector, rule } from "./samples.ts";
 
 const replicas = { "f:spec": { "f:replicas": {} } };
@@ -76,6 +77,19 @@ test("scaling to a number above 0 through the subresource, and allowed managers,
   assert.equal(judged({ source: night }), "exempt");
   assert.equal(causeOfLowered(night, rule), undefined);
   assert.deepEqual(causeOfLowered(deployment(0), rule), { text: "manager/unknown", isHalfTooMany: true });
+});
+
+test("a scale to 0 that left no name is presumed to be by whoever scaled before, through the subresource", () => {
+  const by = (manager: string, subresource?: string) =>
+    deployment(8, { managedFields: [managed(manager, replicas, subresource)] });
+  const zero = (settled: SourceRecord | undefined) => judged({ source: deployment(0), settled });
+  assert.equal(zero(by("night", "scale")), "exempt");
+  assert.equal(zero(by("night")), "manager/unknown", "that was no scaler");
+  assert.equal(zero(by("hpa", "scale")), "manager/unknown", "nobody is blamed for what another may have done");
+  assert.equal(zero(undefined), "manager/unknown");
+  const edited = deployment(0, { managedFields: [managed("helm", replicas)] });
+  assert.equal(judged({ source: edited, settled: by("night", "scale") }), "manager/helm");
+  assert.equal(judged({ source: deployment(1), settled: by("night", "scale") }), "manager/unknown", "1 keeps its name");
 });
 
 test("a floor that falls to half or above does not count, unless it was higher within the window", () => {

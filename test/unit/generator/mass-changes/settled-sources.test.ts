@@ -97,3 +97,12 @@ test("one that is not there any more has fallen to 0, and nobody knows by whom",
 test("a workload that was made again under its name is the same one", () => {
   assert.deepEqual(fallen([member("a", 10), member("b", 10)]), [[], undefined]);
 });
+
+test("of several workloads at 0 nobody is presumed to have scaled, unless each was scaled before", () => {
+  const scaled = [member("a", 8, "keda", "scale"), member("b", 8, "keda", "scale")];
+  const both = [member("a", 0), member("b", 0)];
+  const ofBoth = fallenOf({ asked, members: both }, { asked, members: scaled });
+  assert.equal(ofBoth.writer?.manager, "keda");
+  const one = fallenOf({ asked, members: both }, { asked, members: [scaled[0]!, member("b", 8, "helm")] });
+  assert.equal(one.writer, undefined);
+});

@@ -71,7 +71,7 @@ function wanted(mode: NamespaceMode | undefined, overrides: Record<string, strin
   const rule = { percentRounding: "at-least-one", singleReplica: "drainable" } as const;
   return new WantedProtectors({
     config: { sourceSelector: {}, deploymentPlugin, ...rule },
-    modes: { of: () => mode, criterionOf: () => "Ready" },
+    modes: { of: () => mode, criterionOf: () => "Ready", keepOf: () => undefined },
     lifecycle: { isCriterionDropped: false },
   }).of(source, undefined);
 }

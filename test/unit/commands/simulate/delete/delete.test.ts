@@ -18,7 +18,8 @@ const shown = goldenOf(import.meta.filename);
 
 const { configMaps, deployments, namespaces } = builtInResources;
 
-async function fleetOf(metadata: JsonObject = {}): Promise<Fleet> {
+/** `keep`: annotations of the PodProtector. */
+async function fleetOf(metadata: JsonObject = {}, keep: JsonObject = {}): Promise<Fleet> {
   const fleet = await createFleet();
   const { core } = fleet;
   const labels = { app: "web" };
@@ -40,6 +41,7 @@ async function fleetOf(metadata: JsonObject = {}): Promise<Fleet> {
       { cellID: "b", available: 1 },
     ],
     metadata: {
+      annotations: keep,
       finalizers: [finalizer],
       labels: { [sourceLabels.kind]: "Deployment", [sourceLabels.group]: "apps", [sourceLabels.name]: "web" },
     },
@@ -60,6 +62,13 @@ test("the steps of the deletion are told, and which of them are known", async (t
   await createProtector(fleet.core, "all", { minAvailable: 1, labels: { app: "web" } });
   await shown(t, fleet, ...simulate);
   assert.deepEqual(fleet.core.client.writes, []);
+});
+
+test("what its owner keeps is held, also where the namespace is exempt", async (t) => {
+  const fleet = await fleetOf({}, { [annotations.keep]: "2" });
+  const body = { metadata: { labels: { [podseidonLabels.massChanges]: "allow" } } };
+  await fleet.core.engine.patch(namespaces, undefined, "shop", { contentType: "application/merge-patch+json", body });
+  await shown(t, fleet, ...simulate);
 });
 
 test("changes that are held now keep its floor, and that is exit code 1", async (t) => {
