@@ -54,10 +54,7 @@ export interface AccountingOptions {
   /** The greatest one that a webhook may have been started with. */
   readonly compactThreshold: number;
   readonly onBreach: (breach: Breach) => void;
-  /**
-   * A breach by what the restore of a worker took away, before a snapshot of the new history had shown it
-   * (docs/accounting.md#what-is-left-open).
-   */
+  /** A breach by what the restore of a worker took away, before a snapshot of the new history had shown it. */
   readonly onRestoreBreach: (breach: Breach) => void;
 }
 
@@ -375,8 +372,7 @@ export class AccountingChecker {
           `${this.name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
         );
       const isCounted = this.object === undefined || this.#counts.areThere(old?.aggregation);
-      // Also counts that are not in force tell a pod's age. The release before this one asks no others, and for no
-      // more than countedAt.
+      // Also counts that are not in force tell a pod's age. The release before asks no others, for countedAt alone.
       const isByPrevious = this.#options.isByPreviousRelease();
       const tellAge = !isByPrevious || this.#counts.isUsable(old?.aggregation);
       // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
