@@ -38,6 +38,7 @@ import { leaseCases } from "./cases/cells/lease.ts";
 import { lostNodeCases } from "./cases/deleting/lost-nodes.ts";
 import { lostProtectorCases } from "./cases/cells/lost-protectors.ts";
 import { manifestCases } from "./cases/installing/manifests.ts";
+import { keptWorkloadCases } from "./cases/generating/kept-workloads.ts";
 import { massChangeCases } from "./cases/generating/mass-changes.ts";
 import { modeCases } from "./cases/generating/modes.ts";
 import { namespaceCellCases } from "./cases/cells/namespace-cells.ts";
@@ -107,6 +108,7 @@ const cases: readonly E2eCase[] = [
   ...gateCases,
   ...operableCases,
   ...massChangeCases,
+  ...keptWorkloadCases,
   ...everydayChangeCases,
   ...commandCases,
   ...dashboardCases,
