@@ -39,6 +39,7 @@ import { lostNodeCases } from "./cases/deleting/lost-nodes.ts";
 import { unseenPodCases } from "./cases/deleting/unseen-pods.ts";
 import { lostProtectorCases } from "./cases/cells/lost-protectors.ts";
 import { manifestCases } from "./cases/installing/manifests.ts";
+import { keptWorkloadCases } from "./cases/generating/kept-workloads.ts";
 import { massChangeCases } from "./cases/generating/mass-changes.ts";
 import { modeCases } from "./cases/generating/modes.ts";
 import { namespaceCellCases } from "./cases/cells/namespace-cells.ts";
@@ -109,6 +110,7 @@ const cases: readonly E2eCase[] = [
   ...gateCases,
   ...operableCases,
   ...massChangeCases,
+  ...keptWorkloadCases,
   ...everydayChangeCases,
   ...commandCases,
   ...dashboardCases,

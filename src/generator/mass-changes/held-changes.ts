@@ -207,7 +207,7 @@ export class HeldChanges {
       }
     }
     for (const [key, entry] of this.#entries)
-      if (entry.state === "held" && !this.#isFirmlyHeld(entry))
+      if (entry.state === "held" && isKeptCause(entry.heldBy) && !this.#isFirmlyHeld(entry))
         (this.#otherWakes.get(entry.source.kind) ?? this.#wake)(key);
     for (const key of await this.#endings.among(this.#entries, signal)) {
       this.#forget(key);
@@ -239,7 +239,7 @@ export class HeldChanges {
     const isSame = isSameKept(entry.kept, kept);
     const isMore = rankOf(change.to) < rankOf(entry.change.to) || (kept !== undefined && !isSame);
     if ((entry.state === "passed" || entry.state === "approved") && isMore) return undefined;
-    if (entry.isCounted !== isCounted) {
+    if ((entry.state === "pending" || entry.state === "held") && entry.isCounted !== isCounted) {
       this.#forget(key);
       return undefined;
     }

@@ -1,10 +1,9 @@
 /** The word of an owner: `podseidon.kubewharf.io/keep` on a workload or its namespace (docs/mass-changes.md#keep). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../../src/api/cell-lease.ts";
 import { annotations, labels } from "../../../../src/api/v1alpha1/names.ts";
 import { builtInResources, type JsonObject } from "../../../double/index.ts";
-import { askedNumber, keptIn, keptNumberOf } from "../../../../src/generator/sources/kept.ts";
-import { deployment, managed, protector } from "../mass-changes/samples.ts";
 import { namesOf, startHolding } from "../mass-changes/bursts.ts";
 
 const secondMs = 1_000;
@@ -278,36 +277,90 @@ test("a mass of workloads that lose keep and most replicas in one write is held 
   assert.ok(bench.floors(names).every((floor) => floor === 6));
 });
 
-test("of several words the strictest holds, and one that cannot be read keeps what there is", () => {
-  const source = deployment(8);
-  assert.equal(askedNumber([undefined, undefined], source, 6, 5), undefined);
-  assert.equal(askedNumber([2, 5], source, 6, 9), 5);
-  assert.equal(askedNumber([2, true], source, 9, undefined), 5);
-  assert.equal(askedNumber(["unreadable", undefined], source, 6, 4), 4);
-  assert.equal(askedNumber(["unreadable", 2], source, 6, undefined), 2);
-  assert.equal(askedNumber(["unreadable", undefined], source, 6, undefined), undefined);
+test("an approval of what holds the many lets go these, and not what an owner keeps among them", async () => {
+  const bench = await startHolding();
+  const names = namesOf("shop", 24);
+  await bench.run(names);
+  await bench.run(["web"], { metadata: { annotations: { [annotations.keep]: "1" } } });
+  await bench.clock.advance(minuteMs);
+  await bench.edit([...names, "web"], { replicas: 0 }, "sync-tool");
+  await bench.clock.advance(10 * secondMs);
+  await bench.approve(bench.approval("manager/sync-tool"));
+  await bench.clock.advance(20 * secondMs);
+  assert.ok(bench.floors(names).every((floor) => floor === 0));
+  assert.deepEqual(bench.floors(["web"]), [6]);
 });
 
-test("true is half of what is written to the workload, and not of what an autoscaler has raised", () => {
-  const scaled = deployment(40, { managedFields: [managed("hpa", { "f:spec": { "f:replicas": {} } }, "scale")] });
-  assert.equal(askedNumber([true], scaled, 30, undefined), 15, "nothing was approved before");
-  assert.equal(askedNumber([true], scaled, 30, 3), 3);
-  assert.equal(askedNumber([true], deployment(40), 30, 3), 15);
-  assert.equal(askedNumber([true], deployment(4), 3, 15), 2, "what is to hold once that is approved");
-  assert.equal(askedNumber([true], deployment(0), 0, 3), 1);
+test("a namespace that is switched off, and then a flag that selects others, hold what is kept", async () => {
+  const off = await startKept("5");
+  await off.engine.patch(namespaces, undefined, "default", merge({ metadata: { labels: { [labels.mode]: "off" } } }));
+  await off.clock.advance(20 * minuteMs);
+  assert.equal(off.floor(), 6);
+  await off.generator.stop();
+  const selector = { protectionSelector: { matchLabels: { other: "yes" } } };
+  await off.startGenerator(selector, { massChanges: { policy: "hold", allow: [] } }).ready();
+  await off.clock.advance(20 * minuteMs);
+  assert.equal(off.floor(), 6);
 });
 
-test("what has no floor has nothing to lose, and a number above the floor holds each fall", () => {
-  const kept = (floor: number, keep: string, to: number | "release", asked: number | undefined) =>
-    keptIn(protector(floor, { [annotations.keep]: keep }), asked, to);
-  assert.equal(kept(0, "5", "release", 5), undefined);
-  assert.deepEqual(kept(3, "5", 2, 5), { atLeast: 5, isFall: true });
-  assert.equal(kept(3, "5", 3, 5), undefined);
-  assert.deepEqual(kept(6, "5", 6, undefined), { atLeast: 5, isFall: false });
-  assert.equal(kept(6, "5", 5, 5), undefined);
-  assert.equal(
-    keptNumberOf({ annotations: { [annotations.keep]: "true" } }),
-    undefined,
-    "the generator writes numbers",
-  );
+test("a Deployment that vanishes and is made again without keep and with 0 replicas is judged with keep", async () => {
+  const bench = await startKept("5");
+  bench.engine.wipe(deployments);
+  await bench.clock.advance(minuteMs);
+  await bench.run(["web"], { replicas: 0 });
+  await bench.clock.advance(20 * minuteMs);
+  assert.equal(bench.floor(), 6);
+  assert.equal(bench.kept(), "5");
+});
+
+test("a PodProtector that is lost while a fall is held is made again with its floor and its number", async () => {
+  const bench = await startKept("5");
+  await bench.say({ ...replicasOf(0), ...wordOf(null) });
+  bench.engine.wipe(bench.protectorType);
+  await bench.clock.advance(minuteMs);
+  assert.deepEqual([bench.floor(), bench.kept()], [6, "5"]);
+  await bench.clock.advance(20 * minuteMs);
+  assert.deepEqual([bench.floor(), bench.kept()], [6, "5"]);
+});
+
+test("an approval covers one fall, and not the next", async () => {
+  const bench = await startKept("5");
+  await bench.say(replicasOf(4));
+  assert.equal(await bench.pass(), 3);
+  assert.equal(await bench.say(replicasOf(0), minuteMs), 3);
+  await bench.say(replicasOf(8));
+  assert.equal(await bench.say(replicasOf(4), minuteMs), 6);
+});
+
+test("a number that somebody has edited on the PodProtector is put back", async () => {
+  const bench = await startKept("5");
+  const body = { metadata: { annotations: { [annotations.keep]: "1" } } };
+  await bench.engine.patch(bench.protectorType, "default", "deployment-web", merge(body));
+  await bench.clock.advance(minuteMs);
+  assert.equal(bench.kept(), "5");
+});
+
+test("a deletion that keep holds is let go when its namespace ends in a core that runs the pods", async () => {
+  const bench = await startHolding();
+  const system = bench.engine.find(namespaces, undefined, "kube-system");
+  await bench.engine.create(builtInResources.leases, "default", {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: {
+      name: cellLeaseName("default"),
+      namespace: "default",
+      labels: { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: "default" },
+      annotations: { [cellLeaseAnnotations.clusterUID]: system!.metadata.uid },
+    },
+    spec: { holderIdentity: "aggregator", leaseDurationSeconds: 180 },
+  });
+  await bench.namespace("team", { [labels.keep]: "true" });
+  await bench.run(["web"], { namespace: "team" });
+  await bench.clock.advance(minuteMs);
+  await bench.delete(["web"], "team");
+  await bench.clock.advance(minuteMs);
+  assert.deepEqual(bench.floors(["web"], "team"), [6]);
+  await bench.terminate("team");
+  await bench.clock.advance(minuteMs);
+  assert.deepEqual(bench.floors(["web"], "team"), [undefined]);
 });
