@@ -45,4 +45,5 @@ export const periodMs: Partial<Record<FaultClass, number>> = {
   "cell-leases": 25_000,
   "lost-nodes": 20_000,
   "passing-sources": 10_000,
+  "lost-bookmarks": 30_000,
 };
