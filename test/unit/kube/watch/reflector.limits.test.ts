@@ -2,8 +2,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
-import { drainMicrotasks } from "../../../support/virtual-clock.ts";
+import { drainMicrotasks, type VirtualClock } from "../../../support/virtual-clock.ts";
 import { added, bookmark, deleted, modified, start, startSynced, thing } from "./reflector-rig.ts";
+
+/** An answer on its way for so long, unless whoever asked gives up. */
+function pass(clock: VirtualClock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimer(ms, resolve);
+    signal?.addEventListener("abort", () => {
+      timer.cancel();
+      reject(new KubeError("aborted", "aborted by the caller"));
+    });
+  });
+}
 
 test("initial objects that come for most of a minute are no fault, and the end mark may be 15 s later", async (t) => {
   const { client, clock, logger, informer } = start(t);
@@ -57,8 +68,8 @@ test("a list that takes longer than the patience of whoever asks for fresh ones 
     if (request.query?.["sendInitialEvents"] === true) throw new KubeError("invalid", "no WatchList");
   };
   // Twelve pages of 20 s each.
-  client.onRequest = async () => {
-    await new Promise<void>((resolve) => void clock.setTimer(20_000, resolve));
+  client.onRequest = async ({ signal }) => {
+    await pass(clock, 20_000, signal);
     return { metadata: { resourceVersion: "30", ...(++pages < 12 && { continue: "more" }) }, items: [] };
   };
   for (let round = 0; round < 5; round++) {
@@ -66,6 +77,29 @@ test("a list that takes longer than the patience of whoever asks for fresh ones 
     await clock.advance(60_000);
   }
   assert.deepEqual([pages, informer.version(), informer.size, relists("requested")], [13, "30", 0, 2]);
+});
+
+test("over a link that is too slow for a WatchList, lists are complete in pages, at a minute an hour", async (t) => {
+  const pagesOfAList = 15;
+  let page = 0;
+  let lists = 0;
+  const { client, clock, informer } = start(t, (scripted, clock) => {
+    scripted.onRequest = async ({ signal }) => {
+      await pass(clock, 10_000, signal);
+      page = (page + 1) % pagesOfAList;
+      if (page === 0) lists++;
+      return { metadata: { resourceVersion: "30", ...(page > 0 && { continue: "more" }) }, items: [thing("a", 3)] };
+    };
+  });
+  for (let second = 0; second < 3 * 3_600; second++) {
+    const stream = client.streams.at(-1);
+    if (stream !== undefined && !stream.closed) stream.send(added(thing(`t${second}`, 31 + second)));
+    if (second % 60 === 0) informer.relist({ isPaced: true });
+    await clock.advance(1_000);
+  }
+  const watchLists = client.streams.filter(({ request }) => request.query?.["sendInitialEvents"] === true);
+  assert.equal(watchLists.length, 4, "two at first, then one an hour");
+  assert.ok(lists >= 45 && lists <= 70, `${lists} lists in three hours`);
 });
 
 test("pages that have no end are given up after a quarter of an hour, which is told", async (t) => {
@@ -76,13 +110,7 @@ test("pages that have no end are given up after a quarter of an hour, which is t
     };
     scripted.onRequest = async ({ signal }) => {
       pages++;
-      await new Promise<void>((resolve, reject) => {
-        const timer = clock.setTimer(20_000, resolve);
-        signal?.addEventListener("abort", () => {
-          timer.cancel();
-          reject(new KubeError("aborted", "aborted by the caller"));
-        });
-      });
+      await pass(clock, 20_000, signal);
       return { metadata: { resourceVersion: "30", continue: "more" }, items: [thing("a", 3)] };
     };
   });
