@@ -238,6 +238,7 @@ export class Chaos {
           this.#rng.next() < 0.5 ? ["--webhook-dry-run=true"] : [],
         );
       case "broken-watches":
+      case "lost-bookmarks":
         return this.#cluster().server.dropWatches();
       default:
     }

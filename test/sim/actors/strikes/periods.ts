@@ -47,4 +47,5 @@ export const periodMs: Partial<Record<FaultClass, number>> = {
   "passing-sources": 10_000,
   suspensions: 30_000,
   "node-clocks": 15_000,
+  "lost-bookmarks": 30_000,
 };

@@ -24,6 +24,7 @@ const faults: readonly Fault[] = [
   { type: "serverError" },
   { type: "loseResponse" },
   { type: "watchLag", lagMs: 7_000 },
+  { type: "noBookmarks" },
   { type: "staleReplica", revisions: 4 },
   { type: "duplicate", revisions: 6 },
   { type: "historyLoss" },
