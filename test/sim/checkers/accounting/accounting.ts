@@ -375,14 +375,12 @@ export class AccountingChecker {
           `${this.name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
         );
       const isCounted = this.object === undefined || this.#counts.areThere(old?.aggregation);
-      // Also counts that are not in force tell a pod's age. The release before this one asks no others, and for no
-      // more than countedAt.
-      const isByPrevious = this.#options.isByPreviousRelease();
-      const tellAge = !isByPrevious || this.#counts.isUsable(old?.aggregation);
+      // Also counts that are not in force tell a pod's age; the release before this one asks no others.
+      const isPrevious = this.#options.isByPreviousRelease();
+      const told = !isPrevious || this.#counts.isUsable(old?.aggregation) ? old?.aggregation : undefined;
+      const countedAt = laterOf(parseTime(told?.countedAt), parseTime(isPrevious ? "" : told?.countedAhead));
       // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
       const isCompanions = known?.isPacked === true && entry.isPacked;
-      const { countedAt: at, countedAhead: ahead } = old?.aggregation ?? {};
-      const countedAt = tellAge ? laterOf(parseTime(at), isByPrevious ? undefined : parseTime(ahead)) : undefined;
       const ages = this.#recorded.get(entry.digest)?.ages ?? [];
       this.#recorded.set(entry.digest, {
         atMs: isCompanions ? (earlier?.atMs ?? kernel.nowMs) : kernel.nowMs,
