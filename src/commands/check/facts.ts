@@ -21,6 +21,11 @@ export interface LeaseFacts {
   readonly writtenAt: EpochMicros | undefined;
 }
 
+/** Of the kubelet on it, which writes Ready times by the same clock. */
+export interface NodeFacts extends LeaseFacts {
+  readonly name: string;
+}
+
 export interface CellFacts extends LeaseFacts {
   readonly cellID: string;
   readonly lease: CellLease;
@@ -140,6 +145,7 @@ export interface WorkerFacts {
   /** Its API server, to anything at all. */
   readonly answers: Reading<unknown>;
   readonly clock: Reading<ClockFacts>;
+  readonly nodes: Reading<readonly NodeFacts[]>;
   /** UID of its namespace kube-system. */
   readonly clusterUID: Reading<string>;
   readonly entries: Reading<readonly EntryFacts[]>;

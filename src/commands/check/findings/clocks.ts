@@ -1,6 +1,6 @@
-/** Clocks that are far off: of this machine, of API servers, and of whoever renews a Lease. */
+/** Clocks that are far off: of this machine, of API servers, of nodes, and of whoever else renews a Lease. */
 import { ageText } from "../../text/format.ts";
-import { type CoreFacts, type Facts, type LeaseFacts } from "../facts.ts";
+import { type CoreFacts, type Facts, type LeaseFacts, type WorkerFacts } from "../facts.ts";
 import { type Finding, ok, type Remedy, unchecked, warn } from "../finding.ts";
 
 /** A request may take some, times of API servers have whole seconds, and NTP keeps clocks within a fraction of one. */
@@ -11,6 +11,14 @@ const remedy: Remedy = {
   page: "docs/cells.md#keep-a-cell",
 };
 
+const nodeRemedy: Remedy = {
+  cure: "set them by NTP. By a clock that is behind new pods are available too early, and where it is ahead, late",
+  page: "docs/accounting.md#ready-times",
+};
+
+/** Nodes in a line, so that a person can read it. */
+const namedMax = 5;
+
 export function clockFindings({ cores, workers }: Pick<Facts, "cores" | "workers">): readonly Finding[] {
   const clusters = [...new Map([...cores, ...workers].map((one) => [one.name, one.clock])).entries()];
   const findings: Finding[] = [];
@@ -19,7 +27,7 @@ export function clockFindings({ cores, workers }: Pick<Facts, "cores" | "workers
     if (clock.ok) ahead.set(name, (clock.value.server - clock.value.own) / 1_000_000);
     else findings.push(unchecked("clock", `the clock of ${name}`, clock.why));
   }
-  findings.push(...ofServers(ahead), ...cores.flatMap(ofHolders));
+  findings.push(...ofServers(ahead), ...cores.flatMap(ofHolders), ...workers.flatMap(ofNodes));
   if (findings.length > 0 || ahead.size === 0) return findings;
   return [ok("clock", `clocks of this machine, ${[...ahead.keys()].join(", ")} agree`)];
 }
@@ -46,16 +54,36 @@ function ofHolders({ name, heartbeats, generator, clock }: CoreFacts): readonly 
   if (heartbeats.ok)
     for (const cell of heartbeats.value.cells) holders.push([`aggregator of cell "${cell.cellID}"`, cell]);
   if (generator.ok && generator.value !== undefined) holders.push(["generator", generator.value]);
-  return holders.flatMap(([who, { renewedAt, writtenAt }]) => {
-    if (renewedAt === undefined) return [];
-    // Without the server's time of the write only a clock that is ahead can be told from a Lease that is old.
-    const reference = writtenAt ?? (clock.ok ? Math.min(clock.value.server, renewedAt) : renewedAt);
-    const seconds = (renewedAt - reference) / 1_000_000;
+  return holders.flatMap(([who, lease]) => {
+    const seconds = aheadSeconds(lease, clock);
     if (Math.abs(seconds) <= offSeconds) return [];
     return [
       warn("clock", `the clock of the ${who} is ${aheadText(seconds)} that of the API server of ${name}`, remedy),
     ];
   });
+}
+
+/** Nodes by the clocks of their kubelets: most wrong ones are wrong together, so the worst are named. */
+function ofNodes({ name, nodes, clock }: WorkerFacts): readonly Finding[] {
+  if (!nodes.ok) return [unchecked("clock", `the clocks of the nodes of ${name}`, nodes.why)];
+  const off = nodes.value
+    .map((node) => ({ node: node.name, seconds: aheadSeconds(node, clock) }))
+    .filter(({ seconds }) => Math.abs(seconds) > offSeconds)
+    .toSorted((a, b) => Math.abs(b.seconds) - Math.abs(a.seconds));
+  if (off.length === 0) return [];
+  const named = off.slice(0, namedMax).map(({ node, seconds }) => `${node} (${aheadText(seconds)} it)`);
+  const more = off.length > namedMax ? `, and ${off.length - namedMax} others` : "";
+  const subject = off.length === 1 ? "1 node differs" : `${off.length} nodes differ`;
+  const text = `clocks of ${subject} from that of the API server of ${name}: ${named.join(", ")}${more}`;
+  return [warn("clock", text, nodeRemedy)];
+}
+
+/** Whoever renews a Lease before the API server. */
+function aheadSeconds({ renewedAt, writtenAt }: LeaseFacts, clock: CoreFacts["clock"]): number {
+  if (renewedAt === undefined) return 0;
+  // Without the server's time of the write only a clock that is ahead can be told from a Lease that is old.
+  const reference = writtenAt ?? (clock.ok ? Math.min(clock.value.server, renewedAt) : renewedAt);
+  return (renewedAt - reference) / 1_000_000;
 }
 
 function aheadText(seconds: number): string {

@@ -13,9 +13,15 @@ import { leases } from "../../../kube/resources.ts";
 import { listAll } from "../../../kube/watch/index.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 import { listDeployments } from "../../fleet/replicas.ts";
-import { type CellFacts, type DeploymentFacts, type HeartbeatFacts, type LeaseFacts } from "../facts.ts";
+import {
+  type CellFacts,
+  type DeploymentFacts,
+  type HeartbeatFacts,
+  type LeaseFacts,
+  type NodeFacts,
+} from "../facts.ts";
 
-/** A Lease whose list of objects is full has 60 kB. */
+/** A Lease whose list of objects is full has 60 kB; those of nodes are small. */
 const pageSize = 100;
 
 /** Throws KubeError. */
@@ -42,6 +48,24 @@ export async function listHeartbeats(
     { signal, pageSize },
   );
   return { cells: cells.toSorted((a, b) => (a.cellID < b.cellID ? -1 : 1)), observer, writtenAt: newest };
+}
+
+/** Where kubelets renew a Lease for each node. */
+export const nodeLeases = "kube-node-lease";
+
+/** Throws KubeError. */
+export async function listNodes(worker: KubeClient, signal: AbortSignal): Promise<readonly NodeFacts[]> {
+  const nodes: NodeFacts[] = [];
+  await listAll(
+    worker,
+    { resource: leases, namespace: nodeLeases },
+    (raw) => {
+      const { name } = fieldsOf(fieldsOf(raw)["metadata"]);
+      if (typeof name === "string") nodes.push({ ...leaseFacts(raw), name });
+    },
+    { signal, pageSize },
+  );
+  return nodes;
 }
 
 /** Undefined = there is none. Throws KubeError. */

@@ -2,7 +2,7 @@
 import { askGate } from "../../../aggregator/audits/gate-question.ts";
 import { fieldsOf } from "../../../api/json.ts";
 import { type KubeClient, KubeError, resourcePath } from "../../../kube/kube-client.ts";
-import { namespaces } from "../../../kube/resources.ts";
+import { leases, namespaces } from "../../../kube/resources.ts";
 import { deployments } from "../../fleet/replicas.ts";
 import { type DeploymentFacts, type Reading, type ReadServed, type RightFacts, type WorkerFacts } from "../facts.ts";
 import {
@@ -15,7 +15,7 @@ import {
   webhookWorkerRights,
 } from "./account-rights.ts";
 import { type Reader, readGreeting, readInTime } from "./deadline.ts";
-import { readDeployments } from "./leases.ts";
+import { listNodes, nodeLeases, readDeployments } from "./leases.ts";
 import { readServed } from "./served-certificate.ts";
 import { readTokens } from "./tokens.ts";
 import { listEntries, webhookConfigurations } from "./webhook-entries.ts";
@@ -38,8 +38,11 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
   const { name, isNamed, client, systemNamespace } = question;
   const { cluster } = client;
   const system = { namespace: systemNamespace };
-  const [greeting, clusterUID, entries, deployed] = await Promise.all([
+  const [greeting, nodes, clusterUID, entries, deployed] = await Promise.all([
     readGreeting(client, reader),
+    readInTime({ cluster, verb: "list", resource: leases, namespace: nodeLeases }, reader, (signal) =>
+      listNodes(client, signal),
+    ),
     readClusterUID(client, reader),
     readInTime({ cluster, verb: "list", resource: webhookConfigurations }, reader, (signal) =>
       listEntries(client, signal),
@@ -55,7 +58,19 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
     readRights(client, systemNamespace, settings, reader),
     readTokens(client, systemNamespace, reader),
   ]);
-  return { name, isNamed, ...greeting, clusterUID, entries, deployments: deployed, ...asked, served, rights, tokens };
+  return {
+    name,
+    isNamed,
+    ...greeting,
+    nodes,
+    clusterUID,
+    entries,
+    deployments: deployed,
+    ...asked,
+    served,
+    rights,
+    tokens,
+  };
 }
 
 /** Tells clusters apart. */

@@ -377,8 +377,6 @@ export class AccountingChecker {
       const tellAge = !isByPrevious || this.#counts.isUsable(old?.aggregation);
       // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
       const isCompanions = known?.isPacked === true && entry.isPacked;
-      const { countedAt: at, countedAhead: ahead } = old?.aggregation ?? {};
-      const countedAt = tellAge ? laterOf(parseTime(at), isByPrevious ? undefined : parseTime(ahead)) : undefined;
       const ages = this.#recorded.get(entry.digest)?.ages ?? [];
       this.#recorded.set(entry.digest, {
         atMs: isCompanions ? (earlier?.atMs ?? kernel.nowMs) : kernel.nowMs,

@@ -133,6 +133,7 @@ export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerF
     isNamed: true,
     answers: read({}),
     clock: read({ server: now, own: now }),
+    nodes: read([]),
     clusterUID: read(`uid-${name}`),
     entries: read([entry({ url }), entry({ url, name: "scheduler.podseidon.kubewharf.io", isMain: false })]),
     deployments: read([deployment("aggregator", { flags: new Map([["aggregator-cell-id", name]]) })]),

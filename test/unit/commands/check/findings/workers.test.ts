@@ -220,6 +220,32 @@ test("where the API server does not tell when it wrote, only a clock that is ahe
   ]);
 });
 
+test("nodes whose clocks differ from the API server's are named, the worst first and at most five", () => {
+  const node = (name: string, ahead: number, writtenAt: ReturnType<typeof before> | undefined = before(5)) => {
+    return { name, holder: name, renewedAt: before(5 - ahead), writtenAt };
+  };
+  const textsOf = (...nodes: readonly ReturnType<typeof node>[]) =>
+    textsOfClocks({ cores: [], workers: [worker("worker-1", { nodes: read(nodes) })] });
+  assert.deepEqual(textsOf(node("a", 3), node("b", -4)), ["ok clocks of this machine, worker-1 agree"]);
+  // A node that is gone: its Lease is old by both clocks.
+  assert.deepEqual(textsOf({ ...node("a", 0), renewedAt: before(9_000), writtenAt: before(9_000) }), [
+    "ok clocks of this machine, worker-1 agree",
+  ]);
+  assert.deepEqual(textsOf(node("a", 3), node("b", 28_800)), [
+    "warn clocks of 1 node differs from that of the API server of worker-1: b (8 h 00 m ahead of it)",
+  ]);
+  assert.match(
+    textsOf(...[20, -30, 40, 50, 60, 70, 80].map((ahead) => node(`by${ahead}`, ahead)))[0] ?? "",
+    /^warn clocks of 7 nodes differ .*: by80 \(.*, by40 \(40 s ahead of it\), and 2 others$/,
+  );
+  assert.match(textsOf(node("a", 60, undefined))[0] ?? "", /a \(.* ahead of it\)$/);
+});
+
+test("clocks of nodes that cannot be read are not checked", () => {
+  const [text = ""] = textsOfClocks({ cores: [], workers: [worker("worker-1", { nodes: unread })] });
+  assert.match(text, /the clocks of the nodes of worker-1/);
+});
+
 test("a clock that cannot be read is not checked", () => {
   assert.match(
     textsOfClocks({ cores: [core({ clock: unread })], workers: [] })[0] ?? "",

@@ -22,6 +22,13 @@ const { certificate: cert, privateKey: key, caCertificate } = issued;
 const { signal } = new AbortController();
 const list = (...items: readonly object[]): object => ({ metadata: { resourceVersion: "1" }, items });
 const service = { namespace: "podseidon-system", name: "podseidon-webhook", path: "/a" };
+const nodeLease = {
+  metadata: {
+    name: "node-1",
+    managedFields: [{ time: "2026-01-01T00:00:00Z", fieldsV1: { "f:spec": { "f:renewTime": {} } } }],
+  },
+  spec: { holderIdentity: "node-1", renewTime: "2026-01-01T08:00:00.000000Z" },
+};
 const configuration = {
   metadata: { name: "podseidon", labels: { "app.kubernetes.io/name": "podseidon" } },
   webhooks: [{ name: "x", clientConfig: { service }, rules: [{ operations: ["DELETE"], resources: ["pods"] }] }],
@@ -39,6 +46,7 @@ async function read(deployments: readonly object[], more: Partial<WorkerQuestion
   client.onRequest = ({ path, method, onWarnings }: KubeRequest) => {
     if (path.endsWith("/validatingwebhookconfigurations")) return list(configuration);
     if (path.endsWith("/deployments")) return list(...deployments);
+    if (path.endsWith("/kube-node-lease/leases")) return list(nodeLease, { spec: {} });
     if (path.endsWith("/namespaces/kube-system")) return { metadata: { uid: "u" } };
     if (path.endsWith("/serviceaccounts")) return list({ metadata: { name: "podseidon-aggregator" } });
     if (path.endsWith("/subjectaccessreviews")) return { status: { allowed: false } };
@@ -68,6 +76,8 @@ test("a worker is asked by a dry-run deletion of the dummy pod that its aggregat
   assert.deepEqual([...facts.gates], [["quiet/dummy", { kind: "other-cell", cell: "a" }]]);
   assert.deepEqual(facts.webhookReleases, ["0.1.0 (abc)"]);
   assert.deepEqual(facts.clusterUID, { ok: true, value: "u" });
+  const [renewedAt, writtenAt] = [parseTime("2026-01-01T08:00:00Z"), parseTime("2026-01-01T00:00:00Z")];
+  assert.deepEqual(facts.nodes, { ok: true, value: [{ name: "node-1", holder: "node-1", renewedAt, writtenAt }] });
 });
 
 test("without flags the dummy pod is that of the manifests, or the one that a person names", async () => {
