@@ -372,9 +372,10 @@ export class AccountingChecker {
           `${this.name}: a packed bucket is of version ${entry.version}, but has a pod of ${earlier.version}`,
         );
       const isCounted = this.object === undefined || this.#counts.areThere(old?.aggregation);
-      // Also counts that are not in force tell a pod's age. The release before asks no others, for countedAt alone.
-      const isByPrevious = this.#options.isByPreviousRelease();
-      const tellAge = !isByPrevious || this.#counts.isUsable(old?.aggregation);
+      // Also counts that are not in force tell a pod's age; the release before this one asks no others.
+      const isPrevious = this.#options.isByPreviousRelease();
+      const told = !isPrevious || this.#counts.isUsable(old?.aggregation) ? old?.aggregation : undefined;
+      const countedAt = laterOf(parseTime(told?.countedAt), parseTime(isPrevious ? "" : told?.countedAhead));
       // A change of its companions starts no wait of a packed pod again (docs/accounting.md#settlement).
       const isCompanions = known?.isPacked === true && entry.isPacked;
       const ages = this.#recorded.get(entry.digest)?.ages ?? [];
