@@ -68,9 +68,12 @@ export function isUnseenBy(criterion: HealthCriterion, pod: PodRecord): boolean 
   return pod.isUnseen && !pod.isTerminating && !pod.isTerminal && (criterion === "Ready" || criterion === "Available");
 }
 
-/** True when the criterion may refuse the deletion of this version of the pod. */
-export function mayRefuse(criterion: HealthCriterion, pod: PodRecord): boolean {
-  return canMeet(criterion, pod) || isUnseenBy(criterion, pod);
+/**
+ * True when the criterion may refuse the deletion of this version of the pod. `isRepair`: by who repairs dead nodes, to
+ * whom an unseen pod is one that is not Ready.
+ */
+export function mayRefuse(criterion: HealthCriterion, pod: PodRecord, isRepair = false): boolean {
+  return canMeet(criterion, pod) || (!isRepair && isUnseenBy(criterion, pod));
 }
 
 /** The count of a cell that the criterion compares with minAvailable. */

@@ -132,7 +132,8 @@ export class ProtectorMemory {
 
   /**
    * The recorded aggregation as it has to be read:
-   * - When a Go component's write dropped the extensions from exactly the counts that we wrote, they are restored.
+   * - When a Go component's write dropped the extensions from exactly the counts that we wrote, or the CRD drops some
+   *   of them, they are restored.
    * - When its version belongs to a former worker history, or to another cluster, it is left out.
    */
   recorded(): Aggregation | undefined {
@@ -144,7 +145,9 @@ export class ProtectorMemory {
       return rest;
     }
     const own = this.#written;
-    if (recorded.resourceVersion === undefined && own !== undefined && isStrippedFrom(recorded, own)) {
+    if (own === undefined) return recorded;
+    const isStripped = recorded.resourceVersion === undefined && isStrippedFrom(recorded, own);
+    if (isStripped || recorded.resourceVersion === own.resourceVersion) {
       return { ...own, ...recorded };
     }
     return recorded;

@@ -43,7 +43,7 @@ export interface ReservationContext extends CountsContext {
   readonly config: HistoryConfig;
   /** What the protector's status holds. */
   readonly fill: Fill;
-  /** The status may not be the newest, so that only a write on it proves anything. Absent = it is. */
+  /** The status was not read live a moment ago, so that only a write on it proves anything. Absent = it was. */
   readonly isOld?: boolean;
   /** Default: those of production. */
   readonly historyLimits?: HistoryLimits | undefined;
@@ -213,9 +213,9 @@ function judge(
   const isRetiring = context.isRetiring?.(disruption.cellID) === true;
   // Counts that are not in force tell a pod's age all the same.
   const asked = needOf(disruption, protector.spec, cell?.aggregation, context.now);
-  // What was counted before the pod was lost sight of may hold it.
-  const isProven = context.isOld !== true && isCountedSince(disruption.pod, cell, countsThere);
-  const need = asked === "floor" && !isProven ? "quota" : asked;
+  // What was counted before the pod was lost sight of may hold it. A silent cell adds nothing.
+  const isProven = context.isOld !== true && (silentForMs !== undefined || isCountedSince(disruption.pod, cell));
+  const need = asked === "floor" && !(countsThere && isProven) ? "quota" : asked;
   if (need === "nothing") return { verdict: { kind: "admitted", need, isRecorded: false, isRepeated: false } };
 
   const buckets = cell?.admissionHistory?.buckets ?? [];
@@ -237,7 +237,8 @@ function judge(
   // This pod would have a bucket again.
   const held = withoutPod(context.held, disruption);
   const figures = figuresOf(protector, cells, disruption.criterion, { ...context, held });
-  if (!isUnknownCell && (isRetiring || (need === "quota" && silentForMs !== undefined)))
+  const isUnrecorded = need === "floor" && disruption.operation === "delete";
+  if (!isUnknownCell && ((isRetiring && !isUnrecorded) || (need === "quota" && silentForMs !== undefined)))
     return {
       verdict: { kind: "cell-silent", silentForMs: silentForMs ?? 0, ...(isRetiring && { isRetiring }), figures },
     };
@@ -245,10 +246,15 @@ function judge(
     const silence = silentForMs === undefined ? {} : { silentForMs };
     return { verdict: { kind: "counts-pending", awaited: [disruption.cellID], figures, ...silence } };
   }
-  const isUnrecorded = need === "floor" && disruption.operation === "delete";
   if (full !== undefined && !isUnrecorded) return { verdict: { kind: "retry", cause: full, figures } };
   if (need === "floor") {
-    const refusal = refusalToUnseen(figures);
+    // What is promised of this very pod is promised of none that is seen.
+    const others = withHistory(
+      cells,
+      disruption.cellID,
+      recorded.buckets.filter((bucket) => bucket !== recorded.single),
+    );
+    const refusal = refusalToUnseen(figuresOf(protector, others, disruption.criterion, { ...context, held }));
     if (refusal !== undefined) return { verdict: refusal };
     if (isUnrecorded) return { verdict: { kind: "admitted", need: "nothing", isRecorded: false, isRepeated: false } };
     return { verdict: { kind: "admitted", need: "record", isRecorded: true, isRepeated }, recorded };
@@ -257,15 +263,16 @@ function judge(
     const refusal = refusalOf(figures, isRepeated ? 0 : 1, context.config);
     if (refusal?.kind === "retry" && refusal.cause === "unconfirmed")
       return { verdict: { ...refusal, oldest: oldestOpen(cells, oldestMax, context.now) } };
+    if (refusal?.kind === "rejected" && asked === "floor") return { verdict: { ...refusal, isUnseen: true } };
     if (refusal !== undefined) return { verdict: refusal };
   }
   return { verdict: { kind: "admitted", need, isRecorded: true, isRepeated }, recorded };
 }
 
 /** Whether the counts of the cell are from this version of the pod or a later one. */
-function isCountedSince({ resourceVersion }: Disruption["pod"], cell: CellStatus | undefined, countsThere: boolean) {
+function isCountedSince({ resourceVersion }: Disruption["pod"], cell: CellStatus | undefined): boolean {
   const counted = cell?.aggregation?.resourceVersion;
-  return countsThere && counted !== undefined && compareResourceVersions(counted, resourceVersion) >= 0;
+  return counted !== undefined && compareResourceVersions(counted, resourceVersion) >= 0;
 }
 
 /** Undefined = the pods that are seen, less those that are promised, reach the floor. */

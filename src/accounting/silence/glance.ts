@@ -3,7 +3,7 @@
  * clocks (cell-silence.ts); here the clock that renewed the Lease is compared with that of whoever looks. Nothing is
  * decided by it. Pure.
  */
-import { type CellLease } from "../../api/cell-lease.ts";
+import { type CellLease, witnessLeaseName } from "../../api/cell-lease.ts";
 import { epochMicrosOf, formatMicroTime } from "../../api/micro-time.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { digestOfUID, unpackDigests } from "../history/uid-digest.ts";
@@ -31,15 +31,18 @@ const silentAfterSecondsDefault = 180;
 const looksToNotice = 3;
 
 /**
- * For how long nobody has written a heartbeat into the core, in milliseconds, where that is longer than beats of
- * anybody are apart: it takes no writes, or nothing of Podseidon runs. Undefined = somebody was heard. `leases`: all
- * with the label of heartbeats, those of the generator and of observers as well.
+ * For how long nobody has written a heartbeat into the core, in milliseconds, where that is as long as makes a cell
+ * silent: it takes no writes, or nothing of Podseidon runs. Undefined = somebody was heard, or it is not known: without
+ * the Lease of observers nobody has made sure of it. `leases`: all with the label of heartbeats. Times ahead of `now`
+ * tell nothing.
  */
 export function unwrittenForMs(leases: readonly CellLease[], now: EpochMicros): number | undefined {
-  const seconds = Math.max(0, ...leases.map(({ durationSeconds = 0 }) => durationSeconds)) || silentAfterSecondsDefault;
+  if (leases.every(({ name }) => name !== witnessLeaseName)) return undefined;
+  const durations = leases.flatMap(({ durationSeconds = 0 }) => (durationSeconds > 0 ? [durationSeconds] : []));
+  const silentAfterMs = 1000 * Math.min(...(durations.length > 0 ? durations : [silentAfterSecondsDefault]));
   const agoMs = leases.flatMap(({ renewedAt: at }) => (at === undefined ? [] : [(now - epochMicrosOf(at)) / 1000]));
-  const leastMs = Math.max(0, Math.min(...agoMs));
-  return agoMs.length > 0 && leastMs > silenceTimes(seconds * 1000).contactMs ? leastMs : undefined;
+  const leastMs = Math.min(...agoMs.filter((ms) => ms > -silenceTimes(silentAfterMs).contactMs));
+  return Number.isFinite(leastMs) && leastMs > silentAfterMs ? leastMs : undefined;
 }
 
 /**

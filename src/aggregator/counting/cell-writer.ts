@@ -185,7 +185,9 @@ export class CellWriter {
     const { core, clock, logger, metrics } = this.#options;
     const kept = stored.protector.status?.cells.find(({ cellID }) => cellID === sent.cellID)?.aggregation;
     const areCountsPruned = kept?.countedSpec === undefined;
-    const isGenerationPruned = kept?.countedGeneration !== sent.aggregation?.countedGeneration;
+    const isGenerationPruned =
+      kept?.countedGeneration !== sent.aggregation?.countedGeneration ||
+      kept?.unseenReplicas !== sent.aggregation?.unseenReplicas;
     this.#isPruning = areCountsPruned || isGenerationPruned || isSummaryPruned(stored);
     if (!this.#isPruning) return;
     metrics.pruned(core.cluster);

@@ -225,7 +225,8 @@ export class CellLeases {
   async #makeSureOfWrites(leases: readonly CellLease[], signal: AbortSignal): Promise<void> {
     const { logger } = this.#options;
     const isAnybodyKnown = !this.#silence.cells()[Symbol.iterator]().next().done;
-    if (!isAnybodyKnown && leases.every(({ cellID }) => cellID === undefined)) return;
+    // Nobody's silence is to be proven.
+    if (!isAnybodyKnown && leases.every(({ cellID }) => cellID === undefined)) return this.#contact.wrote();
     const isNeeded = this.#contact.lacksWrite();
     const isDue = this.#isMaker && this.#lacksRight === "no" && leases.every(({ name }) => name !== witnessLeaseName);
     if (isNeeded || isDue) {
@@ -233,7 +234,8 @@ export class CellLeases {
       if (signal.aborted) return;
       // What the core takes is not known then. So many cells may be silent at once, which is the safe side.
       if (write.kind !== "failed") this.#contact.wrote();
-      if (write.kind === "no-right") this.#missRight(write.error, isNeeded);
+      // Where it does not matter yet it is not tried again, whatever refuses it.
+      if (write.kind === "no-right" || (write.kind === "failed" && !isNeeded)) this.#missRight(write.error, isNeeded);
       else if (write.kind === "failed" && this.unwrittenForMs() !== undefined) {
         if (this.#unwritten.failed(errorLabel(write.error)))
           logger.error(

@@ -16,8 +16,8 @@ export interface Match {
   readonly askable: readonly Protector[];
   /** The refusal where a core has a crowd. */
   readonly tooMany?: Refused;
-  /** Whether the pod meets the criterion of none that counts it. `asked`: by the deletion. */
-  isUnready(asked: HealthCriterion | undefined): boolean;
+  /** Whether the pod meets the criterion of none that counts it. `asked`: by the deletion; `isRepair` as for it. */
+  isUnready(asked: HealthCriterion | undefined, isRepair?: boolean): boolean;
 }
 
 /** Those of all `sources` that count the pod. */
@@ -26,7 +26,11 @@ export function matchOf(sources: readonly Protectors[], pod: PodRecord): Match {
   const bySource = sources.map((source) => ({ source, found: source.matching(namespace, labels) }));
   // Nearly all pods, so this is short.
   if (bySource.every((one) => one.found.length === 0)) {
-    return { found: [], askable: [], isUnready: (asked) => !mayRefuse(criterionFor(asked, {}), pod) };
+    return {
+      found: [],
+      askable: [],
+      isUnready: (asked, isRepair) => !mayRefuse(criterionFor(asked, {}), pod, isRepair),
+    };
   }
   const crowds = bySource.filter(({ found }) => found.length > countingMax);
   const found = bySource.flatMap((one) => one.found);
@@ -36,13 +40,13 @@ export function matchOf(sources: readonly Protectors[], pod: PodRecord): Match {
     found,
     askable,
     ...(crowd !== undefined && { tooMany: refusalOf(crowd.source.core.name, namespace, crowd.found) }),
-    isUnready(asked) {
+    isUnready(asked, isRepair) {
       const withOwn = crowds.map(({ source }) => source.withOwnCriterion(namespace, labels));
       if (withOwn.some((some) => some.length > countingMax)) return false;
       const specs = [...askable, ...withOwn.flat()].map(({ view }) => view?.protector.spec ?? {});
       // The others of a crowd judge by the default.
       const all = crowds.length > 0 ? [...specs, {}] : specs;
-      return all.every((spec) => !mayRefuse(criterionFor(asked, spec), pod));
+      return all.every((spec) => !mayRefuse(criterionFor(asked, spec), pod, isRepair));
     },
   };
 }

@@ -170,8 +170,8 @@ export const deletionOrder: readonly Rule<Case>[] = [
     when: "DELETE of a pod that meets no criterion that it may be judged by",
     answer: "allowed: it would be reviewed again",
     statuses: ["AlreadyUnready"],
-    decide({ subject: { operation, criterion, pod } }) {
-      const mayBeJudged = criteriaOf(criterion).some((one) => mayRefuse(one, pod));
+    decide({ subject: { operation, criterion, pod, isRepair } }) {
+      const mayBeJudged = criteriaOf(criterion).some((one) => mayRefuse(one, pod, isRepair));
       return operation === "delete" && !mayBeJudged ? allowed("AlreadyUnready") : undefined;
     },
   },
@@ -189,8 +189,8 @@ export const deletionOrder: readonly Rule<Case>[] = [
     answer: "allowed",
     statuses: ["AlreadyUnready"],
     decide(asked) {
-      const { operation, criterion } = asked.subject;
-      const isUnready = asked.unsynced === undefined && asked.match.isUnready(criterion);
+      const { operation, criterion, isRepair } = asked.subject;
+      const isUnready = asked.unsynced === undefined && asked.match.isUnready(criterion, isRepair);
       return operation === "delete" && isUnready ? allowed("AlreadyUnready") : undefined;
     },
   },

@@ -6,7 +6,7 @@
  * what they can; the audit annotations and the metrics keep what the answer would have been. PodProtectors in shadow
  * refuse nothing; what they would have refused is reported, as for all PodProtectors with --webhook-dry-run.
  */
-import { mayRefuse } from "../../accounting/count/health-criterion.ts";
+import { canMeet } from "../../accounting/count/health-criterion.ts";
 import { type Clock } from "../../util/clock.ts";
 import { Case, type CaseOptions, type DeletionSubject, type ReviewContext } from "./case.ts";
 import { type Decision, type RequestStatus, unshadowed } from "./decision.ts";
@@ -94,7 +94,7 @@ export class Handler {
     if (subject.kind !== "deletion" || subject.operation !== "evict" || subject.isEvaluateOnly) return false;
     if (this.#isAllowedAnyway(subject)) return false;
     const { pod, criterion } = subject;
-    return !pod.isTerminating && !pod.isTerminal && !criteriaOf(criterion).every((one) => mayRefuse(one, pod));
+    return !pod.isTerminating && !pod.isTerminal && !criteriaOf(criterion).every((one) => canMeet(one, pod));
   }
 }
 

@@ -242,6 +242,8 @@ function opinionOf(protector: Protector, blocks: boolean, deletion: Deletion, do
     return need === "nothing"
       ? { protector, blocks, says: "admit", need }
       : { protector, blocks, says: "offer", need: "best-effort" };
+  // What takes no quota is not written, so that a watch that is late would go unnoticed.
+  if (deletion.pod.isUnseen && !protector.isJustRead) protector.suspect();
   if (doubts === "ask" && protector.isDoubtful) return { protector, blocks, says: "ask", need };
   if (verdict.kind !== "admitted") return { protector, blocks, says: "refuse", need: "quota", verdict };
   return need === "nothing" ? { protector, blocks, says: "admit", need } : { protector, blocks, says: "ask", need };

@@ -90,6 +90,11 @@ export class Protector {
     return this.#state?.isDoubtful === true;
   }
 
+  /** It was read live a moment ago. */
+  get isJustRead(): boolean {
+    return this.#state?.isJustRead === true;
+  }
+
   /** The view may be old, but nothing says that it is wrong. */
   get isSuspected(): boolean {
     return this.#state?.isSuspected === true;
@@ -110,7 +115,7 @@ export class Protector {
       silentForMs: (cellID) => this.core.silentForMs(cellID, uid),
       isRetiring: (cellID) => this.core.cells.isForgotten(cellID),
       held: this.#legacyHold?.held(cells, this.core.clock.monotonicMs()) ?? noneHeld,
-      isOld: this.core.mayBeOld() && !state.isJustRead,
+      isOld: !state.isJustRead,
     };
   }
 

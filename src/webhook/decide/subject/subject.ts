@@ -269,7 +269,7 @@ function conflictOf({ uid, resourceVersion }: Eviction["preconditions"], pod: Po
   const failing =
     typeof uid === "string" && uid !== pod.uid
       ? (["UID", uid, pod.uid] as const)
-      : typeof resourceVersion === "string" && resourceVersion !== pod.resourceVersion
+      : typeof resourceVersion === "string" && resourceVersion !== "" && resourceVersion !== pod.resourceVersion
         ? (["ResourceVersion", resourceVersion, pod.resourceVersion] as const)
         : undefined;
   if (failing === undefined) return undefined;

@@ -172,8 +172,8 @@ export const rules: readonly Mutation[] = [
     name: "own-writes-are-forgotten",
     why: "an aggregator that remembers its own last write takes stripped extensions for no reset",
     file: "accounting/count/protector-memory.ts",
-    find: `if (recorded.resourceVersion === undefined && own !== undefined && isStrippedFrom(recorded, own)) {`,
-    replace: `if (recorded.resourceVersion === "" && own !== undefined && isStrippedFrom(recorded, own)) {`,
+    find: `recorded.resourceVersion === undefined && isStrippedFrom(recorded, own);`,
+    replace: `recorded.resourceVersion === "" && isStrippedFrom(recorded, own);`,
   },
   {
     name: "fence-value-is-the-same-for-a-pod",

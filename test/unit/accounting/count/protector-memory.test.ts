@@ -31,6 +31,12 @@ test("extensions that a Go component dropped are restored when Go leaves out zer
   assert.equal(wrote(zero).show(byGo)?.resourceVersion, "100");
 });
 
+test("fields that the CRD drops from our own counts are restored, so that they are not written again and again", () => {
+  const unseen = { ...own, unseenReplicas: 2 };
+  assert.deepEqual(wrote(unseen).show(own), unseen);
+  assert.equal(wrote(unseen).show({ ...own, resourceVersion: version(200) })?.unseenReplicas, undefined);
+});
+
 test("counts without extensions that are not ours, or of another event time, are read as they are", () => {
   const others = [
     { ...stripped(own), availableReplicas: 2 },

@@ -5,7 +5,7 @@ import { glanceAt, silentFor, unwrittenForMs } from "../../../../src/accounting/
 import { Contact } from "../../../../src/accounting/silence/contact.ts";
 import { CellSilence } from "../../../../src/accounting/silence/cell-silence.ts";
 import { silenceTimes } from "../../../../src/accounting/silence/silence-times.ts";
-import { type CellLease } from "../../../../src/api/cell-lease.ts";
+import { type CellLease, witnessLeaseName } from "../../../../src/api/cell-lease.ts";
 import { type EpochMicros, type MonotonicMs } from "../../../../src/util/clock.ts";
 import { lease, timeOf } from "./lease-lists.ts";
 
@@ -77,16 +77,18 @@ test("a cell is late when it should have been heard by now, until it is silent",
   assert.equal(glance({}).lateForMs, undefined);
 });
 
-test("nobody is heard when the newest beat of all is older than anybody's are apart", () => {
+test("nobody is heard when the newest beat of all is as old as makes a cell silent, and observers are there", () => {
   const cell = (seconds: number, durationSeconds?: number) =>
     lease("w1", "1", { renewedAt: timeOf(-seconds), durationSeconds });
-  const generator = (seconds: number) => lease(undefined, "1", { renewedAt: timeOf(-seconds) });
+  const witness = (seconds: number) => lease(undefined, "1", { name: witnessLeaseName, renewedAt: timeOf(-seconds) });
   assert.equal(unwrittenForMs([], now), undefined);
-  assert.equal(unwrittenForMs([lease("w1", "1")], now), undefined, "who has never beaten tells nothing");
-  assert.equal(unwrittenForMs([cell(600), generator(45)], now), undefined);
-  assert.equal(unwrittenForMs([cell(600), generator(46)], now), 46_000);
-  assert.equal(unwrittenForMs([cell(600), cell(-60)], now), undefined, "a clock that is ahead was heard just now");
-  assert.equal(unwrittenForMs([cell(10, 12), generator(4)], now), 4_000, "others write no duration");
+  assert.equal(unwrittenForMs([cell(600)], now), undefined, "without observers nobody has made sure of it");
+  assert.equal(unwrittenForMs([lease(undefined, "1", { name: witnessLeaseName })], now), undefined);
+  assert.equal(unwrittenForMs([cell(600), witness(180)], now), undefined);
+  assert.equal(unwrittenForMs([cell(600), witness(181)], now), 181_000);
+  assert.equal(unwrittenForMs([cell(600), witness(600), cell(-40)], now), undefined, "a clock that is a little ahead");
+  assert.equal(unwrittenForMs([cell(600), witness(600), cell(-60)], now), 600_000, "one that is wrong tells nothing");
+  assert.equal(unwrittenForMs([cell(20, 12), cell(20, 3_600), witness(13)], now), 13_000, "the shortest patience");
 });
 
 test("for as long as nobody could be heard a cell falls neither silent nor behind its time", () => {

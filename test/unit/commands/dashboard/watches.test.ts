@@ -81,6 +81,7 @@ test("a cell that falls silent takes its pods with it", async (t) => {
   const fleet = await createFleet();
   const { core, clock } = fleet;
   await createCellLease(core, clock, "w1", { agoMs: 0 });
+  await somebodyIsHeard(core, clock);
   await createProtector(core, "web", { minAvailable: 1, cells: [{ cellID: "w1", available: 2 }] });
   const { state } = await watch(t, fleet);
   assert.equal(state.cards[0]?.word, "Heard");
@@ -90,7 +91,7 @@ test("a cell that falls silent takes its pods with it", async (t) => {
     /core: nobody has written a heartbeat for 3 m \d+ s: the core takes no writes/,
   );
   assert.equal(state.cards[0]?.word, "Heard", "which says nothing of the cell");
-  await somebodyIsHeard(core, clock);
+  await createCellLease(core, clock, undefined, { agoMs: 0 });
   await clock.advance(15_000);
   assert.deepEqual(state.problems, []);
   assert.equal(state.cards[0]?.word, "Silent");

@@ -144,11 +144,29 @@ test("a 403 of a policy, a quota or a webhook of others is a core that takes no 
   assert.ok(cells.unwrittenForMs() !== undefined);
 });
 
-test("where no cell has a Lease nothing is written", async () => {
-  const { clock, client, world } = rig();
+test("where no cell has a Lease nothing is written, no core is in trouble, and a dead generator is missed", async () => {
+  const { clock, client, cells, world } = rig();
   world.leases = [rawLease(undefined, 1)];
+  await clock.advance(10_000);
+  world.leases = [rawLease(undefined, 2)];
   await clock.advance(600_000);
   assert.deepEqual(new Set(client.requests.map(({ method }) => method)), new Set(["GET"]));
+  assert.equal(cells.unwrittenForMs(), undefined);
+  assert.ok((cells.generatorAwayForMs() ?? 0) > 500_000);
+});
+
+test("a policy that knows nothing of the Lease is not asked about it again and again", async () => {
+  const { clock, client, world } = rig({ role: "generator" });
+  world.witness = 0;
+  world.writeFailure = new KubeError(
+    "forbidden",
+    "ValidatingAdmissionPolicy denied: the generator may create ... only",
+  );
+  for (let beat = 1; beat < 30; beat++) {
+    world.leases = [rawLease("a", beat)];
+    await clock.advance(beat === 1 ? 1_000 : 15_000);
+  }
+  assert.equal(client.requests.filter(({ method }) => method !== "GET").length, 1);
 });
 
 test("each renewal of the witness differs from the one before, on a clock that stands still too", async () => {
