@@ -144,7 +144,7 @@ test("a 403 of a policy, a quota or a webhook of others is a core that takes no 
   assert.ok(cells.unwrittenForMs() !== undefined);
 });
 
-test("where no cell has a Lease nothing is written, no core is in trouble, and a dead generator is missed", async () => {
+test("where no cell has a Lease nothing is written, no core is accused, and a dead generator is missed", async () => {
   const { clock, client, cells, world } = rig();
   world.leases = [rawLease(undefined, 1)];
   await clock.advance(10_000);
