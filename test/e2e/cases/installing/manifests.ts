@@ -31,6 +31,7 @@ import { packagingCases } from "./packaging.ts";
 const watchList = "it lists where the API server cannot send the first state as part of a watch";
 /** Rights that a run may not need, and when they are needed. */
 const rarelyUsed: ReadonlyMap<string, string> = new Map([
+  ["podseidon-webhook: patch leases.coordination.k8s.io", "somebody was heard at each look"],
   ["podseidon-generator: list deployments.apps", watchList],
   ["podseidon-generator: list podprotectors.podseidon.kubewharf.io", watchList],
   ["podseidon-aggregator: list podprotectors.podseidon.kubewharf.io", watchList],
