@@ -15,8 +15,6 @@ const keep = "podseidon.kubewharf.io/keep";
 const replicas = 8;
 /** Two seconds for what counts, the watch, and a busy machine. */
 const everydayLimitMs = 20 * second;
-/** A watch delivers within a second; a busy machine takes longer. */
-const settledMs = 10 * second;
 /** So long nothing falls: far longer than what is not held takes. */
 const watchedMs = 30 * second;
 const night = { count: 7, replicas: 2, manager: "keda-operator" } as const;
@@ -90,8 +88,8 @@ async function scaledAtNight(context: CaseContext): Promise<Figures> {
   await scaleAll(night.replicas + 1, "kubectl");
   for (const name of names) await waitFloor(fleet, name, floorOf(night.replicas + 1), everydayLimitMs);
   // Who scaled last is known when the generator has seen its own write of the floor.
-  const seenMs = performance.now() + settledMs;
-  await waitFor("the generator has seen that they agree", 2 * settledMs, () => performance.now() > seenMs);
+  const seenMs = performance.now() + everydayLimitMs / 2;
+  await waitFor("the generator has seen that they agree", everydayLimitMs, () => performance.now() > seenMs);
   await scaleAll(0, night.manager);
   const query = { namespace: fleet.namespace, reason: "ChangeHeld" };
   context.say(await waitFor("an Event tells that they are held", everydayLimitMs, () => eventMessage(admin, query)));
