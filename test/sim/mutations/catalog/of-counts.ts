@@ -223,16 +223,6 @@ export const mutationsOfCounts: readonly Mutation[] = [
     only: ["other-refusals"],
   },
   {
-    name: "progress-before-the-end-of-the-initial-events",
-    why: "versions between initial events promise nothing",
-    file: "kube/watch/cache.ts",
-    find: `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
-    replace:
-      "if (this.isSynced) this.#advance(frame.version);\n    " +
-      `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
-    scenario: "17-initial-events-out-of-order",
-  },
-  {
     name: "deletions-lost-on-relist",
     why: "a relist tells of what has gone meanwhile",
     file: "kube/watch/cache.ts",

@@ -350,4 +350,13 @@ export const rules: readonly Mutation[] = [
     find: `if (labelled?.hasSynced() === false) return false;`,
     replace: ``,
   },
+  {
+    name: "progress-before-the-end-of-the-initial-events",
+    why: "versions between initial events promise nothing",
+    file: "kube/watch/cache.ts",
+    find: `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
+    replace:
+      "if (this.isSynced) this.#advance(frame.version);\n    " +
+      `if (frame.type === "deleted") objects.delete(rawKey(frame.object));`,
+  },
 ];
