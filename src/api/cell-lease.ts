@@ -8,6 +8,7 @@ import { type IgnoredAnnotation } from "./ignored-annotation.ts";
 import { fieldsOf } from "./json.ts";
 import { type MicroTime, readMicroTime } from "./micro-time.ts";
 import { type V1Lease, type V1LeaseSpec, type V1ObjectMeta } from "./models.ts";
+import { type EpochMicros } from "../util/clock.ts";
 
 const prefix = "podseidon.kubewharf.io";
 
@@ -50,6 +51,14 @@ export const witnessLeaseName = "podseidon-cell-witness";
 /** `cell-` and 16 hexadecimal digits of the SHA-256 of the cell: names of Leases are lower case, those of cells not. */
 export function cellLeaseName(cellID: string): string {
   return `cell-${hash("sha256", cellID, "hex").slice(0, 16)}`;
+}
+
+/**
+ * The renewTime of a renewal at `now`. Others compare renewals for equality, and an API server skips a write that
+ * changes nothing: so each is later than the writer's `last` one, also on a clock that was set back.
+ */
+export function nextRenewal(now: EpochMicros, last: EpochMicros): EpochMicros {
+  return Math.max(now, last + 1) as EpochMicros;
 }
 
 export interface CellLease {

@@ -60,12 +60,17 @@ export function canMeet(criterion: HealthCriterion, pod: PodRecord): boolean {
   }
 }
 
+/** True when a pod no longer meets the criterion once its kubelet has not been heard for long. */
+export function isOfReadiness(criterion: HealthCriterion): boolean {
+  return criterion === "Ready" || criterion === "Available";
+}
+
 /**
  * True when this version of the pod is only *unseen* for the criterion: it is not counted, and would be if its kubelet
  * were heard (docs/accounting.md#unseen-pods). The other criteria do not depend on that.
  */
 export function isUnseenBy(criterion: HealthCriterion, pod: PodRecord): boolean {
-  return pod.isUnseen && !pod.isTerminating && !pod.isTerminal && (criterion === "Ready" || criterion === "Available");
+  return pod.isUnseen && !pod.isTerminating && !pod.isTerminal && isOfReadiness(criterion);
 }
 
 /**

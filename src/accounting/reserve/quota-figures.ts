@@ -7,7 +7,7 @@
  */
 import { type Aggregation, type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type CountedSpec } from "../count/counted-spec.ts";
-import { countFor, type HealthCriterion } from "../count/health-criterion.ts";
+import { countFor, type HealthCriterion, isOfReadiness } from "../count/health-criterion.ts";
 import { totalWeight } from "../history/bucket.ts";
 
 /** Why the counts of a cell are, or are not, added up. */
@@ -126,8 +126,7 @@ export function figuresOf(
 }
 
 function unseenIn({ unseenReplicas = 0 }: Partial<Aggregation> = {}, criterion: HealthCriterion): { unseen?: number } {
-  const isOfReadiness = criterion === "Ready" || criterion === "Available";
-  return unseenReplicas > 0 && isOfReadiness ? { unseen: unseenReplicas } : {};
+  return unseenReplicas > 0 && isOfReadiness(criterion) ? { unseen: unseenReplicas } : {};
 }
 
 /**

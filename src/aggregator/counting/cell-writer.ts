@@ -185,10 +185,10 @@ export class CellWriter {
     const { core, clock, logger, metrics } = this.#options;
     const kept = stored.protector.status?.cells.find(({ cellID }) => cellID === sent.cellID)?.aggregation;
     const areCountsPruned = kept?.countedSpec === undefined;
-    const isGenerationPruned =
+    const areDetailsPruned =
       kept?.countedGeneration !== sent.aggregation?.countedGeneration ||
       kept?.unseenReplicas !== sent.aggregation?.unseenReplicas;
-    this.#isPruning = areCountsPruned || isGenerationPruned || isSummaryPruned(stored);
+    this.#isPruning = areCountsPruned || areDetailsPruned || isSummaryPruned(stored);
     if (!this.#isPruning) return;
     metrics.pruned(core.cluster);
     const nowMs = clock.monotonicMs();

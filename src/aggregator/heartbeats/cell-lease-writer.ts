@@ -7,6 +7,7 @@ import {
   type CellLease,
   cellLeaseLabels,
   cellLeaseName,
+  nextRenewal,
   readCellLease,
 } from "../../api/cell-lease.ts";
 import { formatMicroTime } from "../../api/micro-time.ts";
@@ -69,8 +70,9 @@ export class CellLeaseWriter {
    * KubeError, of kind "conflict" or "alreadyExists" when somebody else has written it meanwhile.
    */
   async beat(known: CellLease | undefined, beat: Beat, signal: AbortSignal): Promise<CellLease> {
-    const { identity, productVersion, silentAfterMs } = this.#options;
-    const renewTime = formatMicroTime(this.#nextRenewal());
+    const { identity, productVersion, silentAfterMs, clock } = this.#options;
+    this.#lastRenewal = nextRenewal(clock.epochMicros(), this.#lastRenewal);
+    const renewTime = formatMicroTime(this.#lastRenewal);
     const annotations = {
       [cellLeaseAnnotations.productVersion]: productVersion,
       ...(beat.clusterUID !== undefined && { [cellLeaseAnnotations.clusterUID]: beat.clusterUID }),
@@ -122,12 +124,6 @@ export class CellLeaseWriter {
 
   #labels(): Readonly<Record<string, string>> {
     return { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: this.#options.cellID };
-  }
-
-  /** Observers compare renewals for equality: each one differs from the last, even on a clock that was set back. */
-  #nextRenewal(): EpochMicros {
-    this.#lastRenewal = Math.max(this.#options.clock.epochMicros(), this.#lastRenewal + 1) as EpochMicros;
-    return this.#lastRenewal;
   }
 
   async #request(method: KubeRequest["method"], signal: AbortSignal, body?: unknown): Promise<unknown> {

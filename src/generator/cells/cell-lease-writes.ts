@@ -3,7 +3,13 @@
  * of those of retired cells (docs/cells.md). Each write holds only for the version that was read, because the next beat
  * may be on its way. Without the right nothing is written, which a metric and one line of the log tell.
  */
-import { type CellLease, cellLeaseAnnotations, cellLeaseLabels, observerLeaseName } from "../../api/cell-lease.ts";
+import {
+  type CellLease,
+  cellLeaseAnnotations,
+  cellLeaseLabels,
+  nextRenewal,
+  observerLeaseName,
+} from "../../api/cell-lease.ts";
 import { formatMicroTime } from "../../api/micro-time.ts";
 import { type ObjectReference } from "../../kube/event-recorder.ts";
 import { asKubeError, errorLabel, isKubeError, type KubeClient, resourcePath } from "../../kube/kube-client.ts";
@@ -37,7 +43,6 @@ export interface CellLeaseWritesOptions {
 
 export class CellLeaseWrites {
   readonly #options: CellLeaseWritesOptions;
-  /** Others compare renewals for equality: each one differs from all others, also on a clock that was set back. */
   #lastRenewal = 0 as EpochMicros;
   /** Once for ever: of the rights to create, patch and delete one may be missing alone. */
   #isForbiddenLogged = false;
@@ -69,7 +74,7 @@ export class CellLeaseWrites {
   /** Moves the renewTime of the observer's own Lease, and creates it when it is not there. */
   async renewObserver(signal: AbortSignal): Promise<LeaseWrite> {
     const { identity, productVersion, silentAfterMs, clock } = this.#options;
-    this.#lastRenewal = Math.max(clock.epochMicros(), this.#lastRenewal + 1) as EpochMicros;
+    this.#lastRenewal = nextRenewal(clock.epochMicros(), this.#lastRenewal);
     const spec = {
       holderIdentity: identity,
       renewTime: formatMicroTime(this.#lastRenewal),

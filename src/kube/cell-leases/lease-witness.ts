@@ -2,7 +2,7 @@
  * The write of an observer that makes sure that a core takes writes of Leases, for the time when nobody else is heard
  * there (accounting/silence/contact.ts). All observers of a core share one Lease.
  */
-import { cellLeaseLabels, witnessLeaseName } from "../../api/cell-lease.ts";
+import { cellLeaseLabels, nextRenewal, witnessLeaseName } from "../../api/cell-lease.ts";
 import { formatMicroTime } from "../../api/micro-time.ts";
 import { type Clock, type EpochMicros } from "../../util/clock.ts";
 import { asKubeError, isKubeError, type KubeClient, type KubeError, resourcePath } from "../kube-client.ts";
@@ -41,8 +41,7 @@ export class LeaseWitness {
   /** Renews the Lease, or makes it. Never rejects with a KubeError. */
   async write(signal: AbortSignal): Promise<WitnessWrite> {
     const { role, clock } = this.#options;
-    // Each renewal differs from the last, even on a clock that was set back: an API server skips a write of nothing.
-    this.#lastRenewal = Math.max(clock.epochMicros(), this.#lastRenewal + 1) as EpochMicros;
+    this.#lastRenewal = nextRenewal(clock.epochMicros(), this.#lastRenewal);
     const spec = { holderIdentity: role, renewTime: formatMicroTime(this.#lastRenewal) };
     const metadata = { labels: { [cellLeaseLabels.heartbeat]: "witness" } };
     try {

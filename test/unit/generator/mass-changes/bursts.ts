@@ -1,7 +1,9 @@
 /** A core whose generator holds mass changes, and the bursts that tests make there. */
 import assert from "node:assert/strict";
+import { cellLeaseAnnotations } from "../../../../src/api/cell-lease.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { builtInResources, type JsonObject, type KubeObject } from "../../../double/index.ts";
+import { BeatingCells } from "../beating-cells.ts";
 import { createCore, isInForce } from "../core-cluster.ts";
 
 const { deployments, namespaces, configMaps } = builtInResources;
@@ -34,6 +36,12 @@ export async function startHolding(options: StartOptions = {}) {
     async namespace(name: string, labels: JsonObject = {}) {
       const body = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } };
       await engine.create(namespaces, undefined, body);
+    },
+    /** Makes the core a cell of its own: the cell's Lease names its cluster. */
+    async runPodsInCore() {
+      const clusterUID = engine.find(namespaces, undefined, "kube-system")!.metadata.uid;
+      const spec = { holderIdentity: "aggregator", leaseDurationSeconds: 180 };
+      await new BeatingCells(core).create("default", { [cellLeaseAnnotations.clusterUID]: clusterUID }, spec);
     },
     /** A namespace that is being deleted, and cannot go while its content is there. */
     async terminate(name: string) {

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotations, labels } from "../../../../src/api/v1alpha1/names.ts";
 import { builtInResources } from "../../../double/index.ts";
-import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../../src/api/cell-lease.ts";
 import { KubeError } from "../../../../src/kube/kube-client.ts";
 import { hasFinalizer } from "../core-cluster.ts";
 import { namesOf, startHolding, tally } from "./bursts.ts";
@@ -284,18 +283,7 @@ test("the deletion of too many namespaces is held, with Events on them, where po
 
 test("where the core runs the pods itself, terminating namespaces are released at once, with an alarm", async () => {
   const bench = await startHolding();
-  const system = bench.engine.find(builtInResources.namespaces, undefined, "kube-system");
-  await bench.engine.create(builtInResources.leases, "default", {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: {
-      name: cellLeaseName("default"),
-      namespace: "default",
-      labels: { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: "default" },
-      annotations: { [cellLeaseAnnotations.clusterUID]: system!.metadata.uid },
-    },
-    spec: { holderIdentity: "aggregator", leaseDurationSeconds: 180 },
-  });
+  await bench.runPodsInCore();
   const teams = namesOf("team", 25);
   for (const team of teams) {
     await bench.namespace(team);

@@ -1,7 +1,6 @@
 /** The word of an owner: `podseidon.kubewharf.io/keep` on a workload or its namespace (docs/mass-changes.md#keep). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../../src/api/cell-lease.ts";
 import { annotations, labels } from "../../../../src/api/v1alpha1/names.ts";
 import { builtInResources, type JsonObject } from "../../../double/index.ts";
 import { namesOf, startHolding } from "../mass-changes/bursts.ts";
@@ -342,18 +341,7 @@ test("a number that somebody has edited on the PodProtector is put back", async 
 
 test("a deletion that keep holds is let go when its namespace ends in a core that runs the pods", async () => {
   const bench = await startHolding();
-  const system = bench.engine.find(namespaces, undefined, "kube-system");
-  await bench.engine.create(builtInResources.leases, "default", {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: {
-      name: cellLeaseName("default"),
-      namespace: "default",
-      labels: { [cellLeaseLabels.heartbeat]: "cell", [cellLeaseLabels.cell]: "default" },
-      annotations: { [cellLeaseAnnotations.clusterUID]: system!.metadata.uid },
-    },
-    spec: { holderIdentity: "aggregator", leaseDurationSeconds: 180 },
-  });
+  await bench.runPodsInCore();
   await bench.namespace("team", { [labels.keep]: "true" });
   await bench.run(["web"], { namespace: "team" });
   await bench.clock.advance(minuteMs);
