@@ -17,7 +17,7 @@ const replicas = 8;
 const everydayLimitMs = 20 * second;
 /** So long nothing falls: far longer than what is not held takes. */
 const watchedMs = 30 * second;
-const night = { count: 7, replicas: 2, manager: "keda-operator" } as const;
+const night = { count: 40, replicas: 2, manager: "keda-operator" } as const;
 
 export const keptWorkloadCases = e2eCases({
   "keep: one Deployment is overwritten with 0, and its annotation with it: held until a person approves": [
