@@ -236,8 +236,12 @@ async function wiped(context: CaseContext): Promise<Figures> {
   await waitOver(fleet);
   const answers = await siege.end();
   assert.equal(available.minimum, floor);
-  const { status, metadata } = await fleet.protector(protectorOf(web));
-  assert.ok(status?.conditions?.some(({ type, status: held }) => type === "Dangling" && held === "True"));
+  // Conditions are written at a pace of their own.
+  await waitFor("its condition says that the workload is gone", minute, async () => {
+    const { status } = await fleet.protector(protectorOf(web));
+    return status?.conditions?.some(({ type, status: held }) => type === "Dangling" && held === "True") === true;
+  });
+  const { metadata } = await fleet.protector(protectorOf(web));
   assert.equal(metadata.annotations?.[annotations.generated], "true");
   return { left: available.serving, quotaMs, admitted: answers.deleted, refused: answers.refused };
 }
