@@ -43,6 +43,7 @@ import { keptWorkloadCases } from "./cases/generating/kept-workloads.ts";
 import { massChangeCases } from "./cases/generating/mass-changes.ts";
 import { modeCases } from "./cases/generating/modes.ts";
 import { namespaceCellCases } from "./cases/cells/namespace-cells.ts";
+import { nodeClockCases } from "./cases/deleting/node-clocks.ts";
 import { nobodySilentCases } from "./cases/cells/nobody-silent.ts";
 import { operableCases } from "./cases/people/operable.ts";
 import { oneProcessCases } from "./cases/cells/one-process.ts";
@@ -106,6 +107,7 @@ const cases: readonly E2eCase[] = [
   ...nobodySilentCases,
   ...lostProtectorCases,
   ...lostNodeCases,
+  ...nodeClockCases,
   ...unseenPodCases,
   ...gateCases,
   ...operableCases,

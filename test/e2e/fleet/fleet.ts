@@ -26,6 +26,11 @@ const interceptLimitMs = 30_000;
 
 export type Role = "webhook" | "aggregator" | "generator";
 
+export interface ProtectOptions {
+  readonly core?: Cluster;
+  readonly minReadySeconds?: number;
+}
+
 export interface FleetOptions {
   /** Default "core". */
   readonly core?: string;
@@ -111,14 +116,14 @@ export class Fleet {
     labels: Readonly<Record<string, string>>,
     minAvailable: number,
     expected: number,
-    core = this.core,
+    { core = this.core, minReadySeconds = 0 }: ProtectOptions = {},
   ): Promise<void> {
     const directory = path.posix.dirname(this.protectorPath(name));
     await core.admin.create(directory, {
       apiVersion: "podseidon.kubewharf.io/v1alpha1",
       kind: "PodProtector",
       metadata: { name, namespace: this.namespace },
-      spec: { minAvailable, minReadySeconds: 0, selector: { matchLabels: labels } },
+      spec: { minAvailable, minReadySeconds, selector: { matchLabels: labels } },
     });
     await this.waitCounted(name, expected, 60_000, core);
   }

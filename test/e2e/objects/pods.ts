@@ -61,25 +61,24 @@ export async function createPods(admin: AdminClient, options: CreatePodsOptions)
 }
 
 /**
- * Writes the status that a kubelet writes for a running pod; `ready` false is a pod whose probe fails. A pod with
- * another UID is left alone (404 or 409).
+ * Writes the status that a kubelet writes for a running pod; `ready` false is a pod whose probe fails, `at` what the
+ * node's clock says. A pod with another UID is left alone (404 or 409).
  */
 export async function setPodReady(
   admin: AdminClient,
   pod: { readonly namespace: string; readonly name: string; readonly uid?: string },
-  ready = true,
+  { ready = true, at = new Date().toISOString() }: { readonly ready?: boolean; readonly at?: string } = {},
 ): Promise<void> {
-  const now = new Date().toISOString();
   const condition = (type: string, value: boolean): PodCondition => ({
     type,
     status: value ? "True" : "False",
-    lastTransitionTime: now,
+    lastTransitionTime: at,
   });
   await admin.mergePatch(`${podPath(pod.namespace, pod.name)}/status`, {
     ...(pod.uid === undefined ? {} : { metadata: { uid: pod.uid } }),
     status: {
       phase: "Running",
-      startTime: now,
+      startTime: at,
       conditions: [
         condition("PodScheduled", true),
         condition("Initialized", true),

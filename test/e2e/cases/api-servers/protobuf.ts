@@ -68,7 +68,7 @@ async function samePods(context: CaseContext): Promise<Figures> {
   });
   await waitFor("the informer is synced", 20 * second, () => informer.hasSynced());
   const names = await createPods(admin, { namespace, count: 10, namePrefix: "late", labels: { app: "api" } });
-  await setPodReady(admin, { namespace, name: names[0]! }, false);
+  await setPodReady(admin, { namespace, name: names[0]! }, { ready: false });
   await admin.remove(podPath(namespace, names[1]!), { gracePeriodSeconds: 0 });
   await admin.remove(podPath(namespace, names[2]!));
 

@@ -43,7 +43,7 @@ async function agreeingCores(context: CaseContext): Promise<Figures> {
   const { fleet, other, available } = await startCores(context, count, { generator: false });
   const { core, namespace } = fleet;
   await fleet.protect("web", webLabels, floors.first, count);
-  await fleet.protect("web", webLabels, floors.other, count, other);
+  await fleet.protect("web", webLabels, floors.other, count, { core: other });
   await protectSolos(fleet);
   await fleet.waitIntercepted();
   const admitted = (await deleteAll(fleet, "web", count)).filter(isAdmitted).length;

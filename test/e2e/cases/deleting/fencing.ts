@@ -139,7 +139,7 @@ async function forbidden(context: CaseContext, windowMs: number): Promise<Figure
     generator: false,
     podsPerCell: 4,
     floor: 3,
-    ...(windowMs === settleWindowMs ? {} : { aggregatorArgs: [`--aggregator-settle-window=${windowMs}ms`] }),
+    aggregatorArgs: [`--aggregator-settle-window=${windowMs}ms`],
   });
   await startOther(context, fleet, ({ podName }) => podName !== "web-1");
   const denied = await deleteOne(fleet, "web-1");

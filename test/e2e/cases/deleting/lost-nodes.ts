@@ -59,7 +59,7 @@ async function lostNodes(context: CaseContext): Promise<Figures> {
   await fleet.waitIntercepted();
 
   // As the node controller does it, 40 s after a node has died.
-  for (const name of ofDead) await setPodReady(admin, { namespace, name }, false);
+  for (const name of ofDead) await setPodReady(admin, { namespace, name }, { ready: false });
   for (const name of [living, dead]) await removeNode(admin, name);
   const startMs = performance.now();
   const countOf = async (nodeName: string): Promise<number> => {

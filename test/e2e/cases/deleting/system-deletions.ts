@@ -265,7 +265,7 @@ async function podsOfMissingNode(context: CaseContext, { core, workers, webhooks
   assert.equal(kept.filter((pod) => pod.status?.phase === "Running" && isServing(pod)).length, orphaned.length);
   assert.equal(collected("orphaned"), 0);
   // Those of a node that is really dead serve nobody.
-  for (const name of orphaned) await setPodReady(admin, { namespace, name }, false);
+  for (const name of orphaned) await setPodReady(admin, { namespace, name }, { ready: false });
   await waitFor("NotReady pods of a missing node are collected", orphanLimitMs, () => collected("orphaned") === 2);
   return { orphanRefusedMs: refusedMs, orphanedMs: Math.round(performance.now() - startMs) };
 }

@@ -90,7 +90,7 @@ async function explained({ context, fleet, onCall, shared }: Stage): Promise<voi
   assert.match(yes.stdout, /deletion or eviction be admitted now\? {2}YES\n/);
   assert.equal((await ask("delete"))?.code, 200);
 
-  await setPodReady(admin, { namespace, name: other.metadata.name }, false);
+  await setPodReady(admin, { namespace, name: other.metadata.name }, { ready: false });
   await fleet.waitCounted(protectorOf("web-0"), replicas - 1);
   const no = await explain();
   assert.equal(no.exitCode, 1, no.stdout + no.stderr);

@@ -40,7 +40,7 @@ async function run(context: CaseContext): Promise<Figures> {
   const [first, other] = await listPods(admin, namespace, "app=web");
   assert(first !== undefined && other !== undefined);
   const startMs = performance.now();
-  await setPodReady(admin, { namespace, name: other.metadata.name }, false);
+  await setPodReady(admin, { namespace, name: other.metadata.name }, { ready: false });
   await seen.until("the pod that is not ready", ({ states }) => states[0].name === "at floor");
   const seenMs = Math.round(performance.now() - startMs);
   const { name } = first.metadata;
