@@ -187,7 +187,7 @@ export class World {
 
   /** Whether this webhook runs the code of this commit now. */
   isOfThisRelease(replica: string): boolean {
-    return this.webhooks.some(({ name, release }) => name === replica && release === presentRelease);
+    return this.webhooks.some(({ name, running }) => name === replica && running === presentRelease);
   }
 
   /** A fault or an act of somebody, for the totals. */

@@ -44,6 +44,7 @@ export class SimProcess {
   /** The kernel's event in which the gauges were read at rest. */
   #readTurn = -1;
   #starts = 0;
+  #running: Release = presentRelease;
 
   constructor(options: ProcessOptions) {
     this.options = options;
@@ -53,6 +54,11 @@ export class SimProcess {
   /** The node since the last start; undefined while the process is down. */
   node(): SimNode | undefined {
     return this.#node;
+  }
+
+  /** What it has run since its last start, also while it stops. */
+  get running(): Release {
+    return this.#running;
   }
 
   /** The running server's entry, to be called now or by the node; undefined while nobody listens. */
@@ -89,6 +95,7 @@ export class SimProcess {
     const gauges = new Gauges();
     this.#gauges = gauges;
     const { release } = this;
+    this.#running = release;
     const flags = overridden(this.options.argv, this.settings);
     const argv = [`--role=${role}`, ...flags.filter((flag) => !release.unknownFlags.includes(nameOf(flag)))];
     const config: Config = loadGood(argv, {}, release.loadConfig);
