@@ -3,6 +3,7 @@
  * status, who wrote which field, renewals of Leases, and Events.
  */
 import { type AdminClient, type ObjectList } from "../clusters/admin-client.ts";
+import { second, waitFor } from "../clusters/wait.ts";
 
 interface ApiResource {
   readonly name: string;
@@ -27,7 +28,10 @@ export async function takeSnapshot(admin: AdminClient): Promise<Snapshot> {
     const { resources } = await admin.get<{ readonly resources: readonly ApiResource[] }>(root);
     for (const { name, kind, verbs } of resources) {
       if (!verbs.includes("list") || leftOutKinds.has(kind)) continue;
-      const { items } = await admin.get<ObjectList<AnyObject>>(`${root}/${name}`);
+      // A custom resource whose definition a case has just made again is answered 429 for a moment.
+      const { items } = await waitFor(`${name} are listed`, 30 * second, () => {
+        return admin.get<ObjectList<AnyObject>>(`${root}/${name}`);
+      });
       for (const item of items) {
         const { namespace = "", name: own } = item.metadata;
         objects.set(`${kind} ${namespace}/${own}`, contentOf(kind, item));
