@@ -197,7 +197,7 @@ export class Core {
     const key = `${metadata.namespace}/${metadata.name}`;
     this.#seen.add(key);
     const isReleased = metadata.annotations?.[annotations.released] !== undefined;
-    this.#releases.protector(change, isReleased);
+    this.#releases.protector(change);
     if (type === "DELETED" && !isReleased) this.#missing.add(key);
     else this.#missing.delete(key);
     this.#world.beforeChecks();

@@ -114,6 +114,7 @@ export class ProtectorLifecycle {
   /**
    * Creates the protector of a guarded source; what people had set on a `former` one, which vanished, is in it again.
    * "raced": one that is ours exists already, and has an event of its own. "foreign": somebody else has taken the name.
+   * Rejects with a KubeError, also where the name was taken a moment ago and is free again.
    */
   async create(
     wanted: WantedProtector,
@@ -288,8 +289,10 @@ export class ProtectorLifecycle {
       });
       return true;
     } catch (error) {
-      if (isKubeError(error, "alreadyExists")) return false;
-      throw error;
+      if (!isKubeError(error, "alreadyExists")) throw error;
+      // What was there may be gone again, and a list may hide that it was: then no event tells, so it is tried again.
+      if ((await this.#read(resourcePath(podProtectors, object.metadata), signal)) === undefined) throw error;
+      return false;
     }
   }
 

@@ -1,6 +1,7 @@
 /**
  * The list of releases forgets nothing by a clock (docs/generator.md#when-a-podprotector-is-gone): an entry leaves it
- * to make room, which its numbers say, or because its PodProtector is kept after all.
+ * to make room, which its numbers say, or because its PodProtector is kept after all. That may be marked already, and
+ * terminating, held by somebody else's finalizer.
  */
 import { digestOfUID } from "../../../src/accounting/history/uid-digest.ts";
 import { decodeGeneratorState, generatorStateName } from "../../../src/kube/generator-state.ts";
@@ -12,17 +13,16 @@ const takenBackMs = 60_000;
 
 export class ReleaseListChecker {
   readonly #kernel: Kernel;
-  /** By the digest of its UID: when a PodProtector that nobody has marked was there last; Infinity = it is there. */
-  readonly #keptUntilMs = new Map<string, number>();
+  /** By the digest of its UID: when a PodProtector was there last; Infinity = it is there. */
+  readonly #thereUntilMs = new Map<string, number>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
   }
 
   /** A version of a PodProtector has been committed, or it is gone. */
-  protector({ type, object }: Change, isReleased: boolean): void {
-    const isKept = type !== "DELETED" && !isReleased;
-    this.#keptUntilMs.set(digestOfUID(object.metadata.uid), isKept ? Infinity : this.#kernel.nowMs);
+  protector({ type, object }: Change): void {
+    this.#thereUntilMs.set(digestOfUID(object.metadata.uid), type === "DELETED" ? this.#kernel.nowMs : Infinity);
   }
 
   /** A ConfigMap has been committed. */
@@ -31,8 +31,8 @@ export class ReleaseListChecker {
     const before = decodeGeneratorState(previous);
     const { numbers, releasedDigests } = decodeGeneratorState(object);
     for (const { digest, number } of before.releases) {
-      const keptUntilMs = this.#keptUntilMs.get(digest) ?? Number.NEGATIVE_INFINITY;
-      const isKept = this.#kernel.nowMs - keptUntilMs < takenBackMs;
+      const thereUntilMs = this.#thereUntilMs.get(digest) ?? Number.NEGATIVE_INFINITY;
+      const isKept = this.#kernel.nowMs - thereUntilMs < takenBackMs;
       if (releasedDigests.has(digest) || number <= numbers.dropped || isKept) continue;
       this.#kernel.fail(`release ${number} is in the list no more, and nothing but ${numbers.dropped} made room`);
     }
