@@ -14,6 +14,8 @@ export type ShadowMode = "shadow" | "enforced";
 interface Version {
   readonly mode: ShadowMode;
   readonly from: Edit;
+  /** Until when there was a PodProtector that had it: a list after that tells nobody of it. */
+  untilMs: number;
 }
 
 export function shadowModeOf({ metadata }: KubeObject): ShadowMode {
@@ -33,22 +35,24 @@ export class Shadows {
 
   /** A version of a PodProtector in the checked namespace has been committed, or it is gone. */
   protector({ type, object }: Change): void {
-    if (type === "DELETED") return;
     const { name, resourceVersion } = object.metadata;
     const versions = this.#versions.get(name) ?? [];
     this.#versions.set(name, versions);
+    const last = versions.at(-1);
+    const { nowMs } = this.#kernel;
+    if (last?.untilMs === Infinity) last.untilMs = nowMs;
+    if (type === "DELETED") return;
     const mode = shadowModeOf(object);
-    if (versions.at(-1)?.mode === mode) return;
-    versions.push({ mode, from: { revision: Number(resourceVersion), sinceMs: this.#kernel.nowMs } });
+    if (last?.mode === mode) last.untilMs = Infinity;
+    else versions.push({ mode, from: { revision: Number(resourceVersion), sinceMs: nowMs }, untilMs: Infinity });
   }
 
   /** Whether the replica may have gone by that since the review came. */
   mayBe(mode: ShadowMode, replica: string, name: string, arrivedMs: number): boolean {
     const versions = this.#versions.get(name);
     if (versions === undefined) return mode === "enforced";
-    return versions.some((version, index) => {
-      const next = versions[index + 1];
-      return version.mode === mode && (next === undefined || !this.#told.knew(replica, next.from, arrivedMs));
-    });
+    const isKnown = ({ from, untilMs }: Version): boolean =>
+      this.#told.knew(replica, from, Math.min(arrivedMs, untilMs));
+    return versions.some((version, index) => version.mode === mode && !versions.slice(index + 1).some(isKnown));
   }
 }
