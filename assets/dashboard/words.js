@@ -37,7 +37,7 @@ export function isLately({ series }, nowMs) {
   return series.some((one) => !isLate(one, nowMs));
 }
 
-// "Refused 12 times lately, last 4 s ago; before that 240 times, last 32 min ago"
+// "Refused 12 times lately, last 4 s ago; before that 240 times, last 32 min ago, Events say"
 export function refusedText({ series }, nowMs) {
   const times = (some, when) => {
     const count = some.reduce((sum, one) => sum + one.count, 0);
@@ -45,8 +45,9 @@ export function refusedText({ series }, nowMs) {
   };
   const recent = series.filter((one) => !isLate(one, nowMs));
   const earlier = series.filter((one) => isLate(one, nowMs));
-  if (recent.length === 0) return `Refused not lately, but ${times(earlier, "")}`;
-  return `Refused ${times(recent, " lately")}${earlier.length === 0 ? "" : `; before that ${times(earlier, "")}`}`;
+  if (recent.length === 0) return `Refused not lately, but ${times(earlier, "")}, Events say`;
+  const before = earlier.length === 0 ? "" : `; before that ${times(earlier, "")}`;
+  return `Refused ${times(recent, " lately")}${before}, Events say`;
 }
 
 // The time of the day, on this machine: 14:03:07

@@ -22,4 +22,10 @@ export const conformanceCases: readonly ConformanceCase[] = [
 ];
 
 /** A case is missing on one side only for a reason that stands here. */
-export const skippedCases: readonly SkippedCase[] = [];
+export const skippedCases: readonly SkippedCase[] = [
+  {
+    name: "eviction: that names the version is stopped by a fence between its two writes",
+    target: "double",
+    reason: "nothing comes between its writes unless it is held there, as test/double/eviction.test.ts does",
+  },
+];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLivePod, createTestCluster, installWebhook, mergePatch, refusal } from "./cluster.ts";
-import { asArray, asObject } from "./engine/object.ts";
+import { asArray, asObject, type KubeObject } from "./engine/object.ts";
 import { builtInResources as types } from "./engine/resources.ts";
 
 test("an eviction is reviewed once, as CREATE of pods/eviction, and deletes without DELETE admission", async () => {
@@ -40,6 +40,32 @@ test("no fence stops an eviction that was admitted", async () => {
   assert.equal(reviews.length, 1);
   assert.notEqual(engine.get(types.pods, "default", "a").metadata.deletionTimestamp, undefined);
 });
+
+for (const isNamed of [true, false]) {
+  const what = isNamed ? "stops an eviction that names the version" : "does not stop one that names none";
+  test(`a fence between the two writes of an eviction ${what}`, async () => {
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<(goesOn: boolean) => void>();
+    let isHolding = false;
+    const { engine } = await createTestCluster({
+      beforeCommit: async () => !isHolding || (await new Promise<boolean>(arrive)),
+    });
+    const { resourceVersion } = (await createLivePod(engine, "a")).metadata;
+    const present = (): KubeObject => engine.get(types.pods, "default", "a");
+    const preconditions = isNamed ? { resourceVersion } : {};
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "a" } };
+    isHolding = true;
+    const evicting = engine.evict("default", "a", { ...eviction, deleteOptions: { preconditions } });
+    const goOn = await arrived;
+    isHolding = false;
+    assert.notEqual(present().metadata.resourceVersion, resourceVersion);
+    const fence = mergePatch({ metadata: { annotations: { fence: "1" } } });
+    await engine.patch(types.pods, "default", "a", fence, { subresource: "status" });
+    goOn(true);
+    if (isNamed) await assert.rejects(evicting, refusal(409, "the ResourceVersion in the precondition"));
+    else await evicting;
+    assert.equal(present().metadata.deletionTimestamp === undefined, isNamed);
+  });
+}
 
 test("a refused eviction leaves the pod untouched", async () => {
   const { engine, decide } = await createTestCluster();

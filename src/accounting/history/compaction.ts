@@ -4,8 +4,8 @@
  * with a version are packed into one.
  *
  * Invariants: the weight of the history does not change, each pod stays findable by its digest, and the version of the
- * packed bucket is not below that of any bucket in it. Buckets without a version (evictions, Go webhooks) and anonymous
- * ones are never packed, because they settle by another rule.
+ * packed bucket is not below that of any bucket in it. Buckets of evictions and of Go webhooks and anonymous ones are
+ * never packed, because they settle by another rule.
  */
 import { newerResourceVersion, type ResourceVersion } from "../../api/resource-version.ts";
 import { type Bucket } from "../../api/v1alpha1/pod-protector.ts";
@@ -36,7 +36,7 @@ export function compact(
   const packable = buckets.filter((bucket) => {
     const kind = bucketKind(bucket);
     if (kind.kind === "packed") return true;
-    return kind.kind === "single" && kind.version !== undefined && !takenOut.has(kind.podUID);
+    return kind.kind === "single" && kind.version !== undefined && !kind.isEvicted && !takenOut.has(kind.podUID);
   });
   const singles = packable
     .filter((bucket) => bucketKind(bucket).kind === "single")

@@ -1,7 +1,7 @@
 /**
  * Records an admission in a cell's buckets (docs/accounting.md#what-is-recorded). Invariants:
  * - A pod UID holds at most one bucket of the cell. A repeated review refreshes it; a packed pod becomes single again.
- * - The version of a bucket never goes down, and a bucket without a version never gains one. An eviction removes it.
+ * - The version of a bucket never goes down, and what ties it to a version never grows stronger (`Tie`).
  */
 import { formatMicroTime } from "../../api/micro-time.ts";
 import { type PodRecord } from "../../api/pod.ts";
@@ -35,6 +35,30 @@ export interface PodDeletion {
   readonly operation: "delete" | "evict";
   readonly cellID: string;
   readonly pod: PodRecord;
+  /** An eviction that names the very version of `pod` as its precondition. */
+  readonly namesVersion?: boolean | undefined;
+}
+
+/**
+ * What ties all admissions of a bucket to its version, the strongest first: a DELETE commits at that version only; an
+ * eviction that names it commits at that one, or at the one that its own condition makes of it; any other commits at
+ * whatever version the pod has. Of several the weakest holds.
+ */
+const ties = ["delete", "eviction", "none"] as const;
+type Tie = (typeof ties)[number];
+
+function weaker(a: Tie, b: Tie): Tie {
+  return ties[Math.max(ties.indexOf(a), ties.indexOf(b))] ?? "none";
+}
+
+function tieOf({ operation, namesVersion }: PodDeletion): Tie {
+  if (operation === "delete") return "delete";
+  return namesVersion === true ? "eviction" : "none";
+}
+
+function tiedTo(tie: Tie, version: ResourceVersion | undefined): Partial<Bucket> {
+  if (tie === "none" || version === undefined) return {};
+  return tie === "delete" ? { podResourceVersion: version } : { evictionResourceVersion: version };
 }
 
 export interface RecordContext {
@@ -54,7 +78,7 @@ export interface Recorded {
 }
 
 export function record(buckets: readonly Bucket[], deletion: PodDeletion, context: RecordContext): Recorded {
-  const { pod, operation } = deletion;
+  const { pod } = deletion;
   const isPacking = buckets.some(({ podUIDDigests }) => podUIDDigests !== undefined);
   const digest = isPacking ? digestOfUID(pod.uid) : "";
   /** The buckets that the pod leaves, with what stays of them. */
@@ -62,7 +86,7 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
   let isRepeated = false;
   let isTakenOut = false;
   let startTime = formatMicroTime(context.now);
-  let hasVersion = operation === "delete";
+  let tie = tieOf(deletion);
   let version: ResourceVersion | undefined = pod.resourceVersion;
   for (const bucket of buckets) {
     // Nearly all buckets name another pod, or none.
@@ -71,7 +95,7 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
     if (kind.kind === "single" && kind.podUID === pod.uid) {
       left.set(bucket, undefined);
       isRepeated = true;
-      if (kind.version === undefined) hasVersion = false;
+      tie = weaker(tie, kind.version === undefined ? "none" : kind.isEvicted ? "eviction" : "delete");
       // A refresh starts the waits of settlement again, so it must be visible even on a clock that stands still.
       if (bucket.startTime === startTime) startTime = formatMicroTime((context.now + 1) as EpochMicros);
       version = newerResourceVersion(version, kind.version);
@@ -87,7 +111,7 @@ export function record(buckets: readonly Bucket[], deletion: PodDeletion, contex
     startTime,
     ...(context.requiresPodName(deletion.cellID) ? { podName: pod.name } : {}),
     podUID: pod.uid,
-    ...(hasVersion ? { podResourceVersion: version } : {}),
+    ...tiedTo(tie, version),
   };
   return {
     get buckets() {
@@ -136,7 +160,7 @@ function recorded(buckets: readonly Bucket[]): { readonly deletes: number; reado
   for (const bucket of buckets) {
     const kind = bucketKind(bucket);
     if (kind.kind === "packed") deletes += kind.digests.size;
-    else if (kind.kind === "single" && kind.version !== undefined) deletes += 1;
+    else if (kind.kind === "single" && kind.version !== undefined && !kind.isEvicted) deletes += 1;
     else evictions += 1;
   }
   return { deletes, evictions };

@@ -1,7 +1,7 @@
 /**
  * When this aggregator first saw each bucket of one cell of one PodProtector, on its own monotonic clock
  * (docs/accounting.md#settlement). A wait starts again:
- * - when startTime or podResourceVersion of a single bucket changes,
+ * - when startTime of a single bucket changes, or the version that it is tied to,
  * - when a pod moves between a single and a packed bucket,
  * - after a restart of the process,
  * - for packed and anonymous pods, after a gap in the watch of PodProtectors. Unseen, a packed pod may have been taken

@@ -98,7 +98,7 @@ export function settle(input: SettlementInput): Settlement {
     switch (kind.kind) {
       case "single": {
         const pod = input.snapshot.find(kind.podUID);
-        const result = judgePod(input, input.firstSeen.single(kind.podUID), pod, kind.version);
+        const result = judgePod(input, input.firstSeen.single(kind.podUID), pod, kind);
         if (result.kind === "wait") note(result);
         else {
           tally(result.reason, bucketWeight(bucket));
@@ -110,7 +110,7 @@ export function settle(input: SettlementInput): Settlement {
         const gone = new Set<string>();
         for (const digest of kind.digests.list()) {
           const pod = input.snapshot.findByDigest(digest);
-          const result = judgePod(input, input.firstSeen.packed(digest), pod, kind.version);
+          const result = judgePod(input, input.firstSeen.packed(digest), pod, kind);
           if (result.kind === "wait") note(result);
           else {
             tally(result.reason, 1);
@@ -151,7 +151,7 @@ function judgePod(
   input: SettlementInput,
   seen: Seen,
   pod: SnapshotPod | undefined,
-  version: ResourceVersion | undefined,
+  { version, isEvicted = false }: { readonly version: ResourceVersion | undefined; readonly isEvicted?: boolean },
 ): PodJudgement {
   const { snapshot, config, nowMs } = input;
   const barrierPassed = snapshot.barrierSentAtMs > seen.sinceMs;
@@ -166,7 +166,9 @@ function judgePod(
   }
   if (pod.isTerminating) return { kind: "settled", reason: "terminating" };
   if (version === undefined) return judgeByWindow(input, seen);
-  if (compareResourceVersions(pod.resourceVersion, version) > 0) return { kind: "settled", reason: "newer-version" };
+  // The API server moves the pod of an eviction itself, and then deletes at the version that this gives.
+  const hasMoved = !isEvicted && compareResourceVersions(pod.resourceVersion, version) > 0;
+  if (hasMoved) return { kind: "settled", reason: "newer-version" };
 
   const fence = input.fences.fenceOf(pod.uid);
   if (

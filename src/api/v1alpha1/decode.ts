@@ -23,6 +23,7 @@ const bucket = v.looseObject({
   endTime: v.optional(v.string()),
   counter: v.optional(v.pipe(v.number(), v.integer())),
   podResourceVersion: v.optional(v.string()),
+  evictionResourceVersion: v.optional(v.string()),
   podUIDDigests: v.optional(v.string()),
 });
 const aggregation = v.looseObject({
@@ -135,8 +136,8 @@ function parseCell({ aggregation: counts, admissionHistory }: v.InferOutput<type
   for (const bucket of admissionHistory?.buckets ?? []) {
     bucket.startTime = readMicroTime(bucket.startTime) ?? "";
     if (bucket.endTime !== undefined) bucket.endTime = readMicroTime(bucket.endTime) ?? "";
-    if (bucket.podResourceVersion !== undefined && !isVersion(bucket.podResourceVersion))
-      delete bucket.podResourceVersion;
+    for (const name of ["podResourceVersion", "evictionResourceVersion"] as const)
+      if (bucket[name] !== undefined && !isVersion(bucket[name])) delete bucket[name];
   }
 }
 

@@ -80,8 +80,8 @@ export type MalformedTime = "";
 
 /**
  * One admitted and not yet settled deletion, or several in one.
- * - single: `podUID` set, weight 1. With `podResourceVersion` a DELETE, without it an eviction or an entry of a Go
- *   webhook.
+ * - single: `podUID` set, weight 1. With `podResourceVersion` a DELETE, with `evictionResourceVersion` an eviction that
+ *   names the version that was read, without both another eviction or an entry of a Go webhook.
  * - packed (extension): `podUIDDigests` set; `counter` equals the number of digests.
  * - compacted by Go: neither; `endTime` and `counter` set, pods unknown.
  */
@@ -96,6 +96,11 @@ export interface Bucket {
   readonly counter?: number;
   /** Extension: highest version at which a DELETE of the pod (packed: of any of the pods) was admitted. */
   readonly podResourceVersion?: ResourceVersion;
+  /**
+   * Extension: highest version that an eviction of the pod named, or a DELETE beside it was admitted at. Not the same
+   * field, so that whoever does not know it takes the bucket for one of an eviction without a version.
+   */
+  readonly evictionResourceVersion?: ResourceVersion;
   /** Extension: base64 of the 8-byte digests of the packed pods' UIDs, one after the other. */
   readonly podUIDDigests?: string;
 }

@@ -82,7 +82,7 @@ export function openPromises(cells: readonly CellStatus[], now: EpochMicros): re
         cellID,
         kind:
           kind.kind === "single"
-            ? kind.version === undefined
+            ? kind.version === undefined || kind.isEvicted
               ? "eviction"
               : "delete"
             : kind.kind === "packed"

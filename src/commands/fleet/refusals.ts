@@ -1,9 +1,11 @@
 /**
- * What webhooks have refused lately, by Events on PodProtectors. The API server forgets Events after an hour.
+ * What webhooks have refused lately, by Events on PodProtectors. The API server forgets Events after an hour, and
+ * whoever may write Events in a namespace can make one up, or delete one (docs/security.md#what-others-write). So all
+ * of this is told as what Events say, and by none of it anything is let go, or taken for over.
  *
  * PodProtectors that are gone without having been released, so that webhooks keep them in force from memory
  * (docs/webhook.md#tombstones). Only webhooks know them. What is visible in the core is the Event that each replica
- * writes about it, and the API server forgets Events after an hour.
+ * writes about it.
  */
 import { parseCallerCounts } from "../../api/caller-counts.ts";
 import { fieldsOf } from "../../api/json.ts";
@@ -162,6 +164,8 @@ function readEvent(raw: unknown): ProtectorEvent | undefined {
 
 export interface SeenTombstone {
   readonly protector: ObjectKey;
+  /** The newest Event says that it is no longer in force. */
+  readonly isSaidToBeOver: boolean;
   readonly uid: string;
   /** The last word of a webhook about it. */
   readonly lastAt: EpochMicros | undefined;
@@ -172,8 +176,8 @@ const reason = "PodProtectorLost";
 const ended = "no longer in force";
 
 /**
- * `present`: the PodProtectors that are there; another one under its name ends a tombstone, even if it was released
- * since. `state`: undefined when it cannot be read.
+ * Those that an Event speaks of, and that are neither there nor let go. `present`: the PodProtectors that are there;
+ * another one under its name ends a tombstone. `state`: undefined when it cannot be read. No Event hides another one.
  */
 export function seenTombstones(
   events: readonly ProtectorEvent[],
@@ -184,15 +188,10 @@ export function seenTombstones(
     events.filter((event) => event.reason === reason && event.uid !== undefined),
     ({ uid }) => uid ?? "",
   );
-  const released = new Map(
-    releasesOf(events, 0 as EpochMicros)
-      .toReversed()
-      .map(({ protector, at }) => [protector, at]),
-  );
   return Array.from(byUID).flatMap(([uid, ofOne]): SeenTombstone[] => {
     const newest = ofOne.reduce((best, one) => ((one.lastAt ?? 0) >= (best.lastAt ?? 0) ? one : best));
     if (present.has(newest.protector) || (state !== undefined && isLetGo(state, uid))) return [];
-    if ((released.get(newest.protector) ?? -1) > (newest.lastAt ?? 0)) return [];
-    return newest.message.includes(ended) ? [] : [{ protector: newest.protector, uid, lastAt: newest.lastAt }];
+    const { protector, lastAt, message } = newest;
+    return [{ protector, uid, lastAt, isSaidToBeOver: message.includes(ended) }];
   });
 }

@@ -5,8 +5,14 @@ import { holdingCondition } from "../../api/v1alpha1/conditions.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { ageText, type Tone } from "../text/format.ts";
-import { type ProtectorEvent, type Refusals, type Release } from "./refusals.ts";
+import { type ProtectorEvent, type Refusals, type Release, type SeenTombstone } from "./refusals.ts";
 import { conditionOf, isWrong, type Standing, type State } from "./standing.ts";
+
+/** `is gone and not released, so webhooks keep it in force, an Event says`. */
+export function goneText({ isSaidToBeOver }: SeenTombstone): string {
+  const gone = "is gone and not released, so webhooks keep it in force, an Event says";
+  return isSaidToBeOver ? `${gone}; and a later one that it is over` : gone;
+}
 
 /** Cells that a line names. */
 const cellsMax = 8;
@@ -51,17 +57,19 @@ function callersText({ callers }: Pick<Refusals, "callers">): string {
 export const latelyMicros = 600_000_000;
 
 /**
- * `251 times lately, last 12 s ago, by runaway 240, alice 11; before that 40 times, last 32 m 10 s ago`. Those who
- * asked are named of all.
+ * `251 times lately, last 12 s ago, by runaway 240, alice 11; before that 40 times, last 32 m 10 s ago, Events say`.
+ * Those who asked are named of all.
  */
 export function refusedText({ events, callers }: Refusals, now: EpochMicros): string {
   const isLate = ({ lastAt }: ProtectorEvent): boolean => lastAt !== undefined && now - lastAt > latelyMicros;
   const recent = events.filter((event) => !isLate(event));
   const earlier = events.filter(isLate);
-  if (recent.length === 0) return `not lately, but ${timesText(earlier, "", now)}${callersText({ callers })}`;
+  if (recent.length === 0) return `not lately, but ${timesText(earlier, "", now)}${callersText({ callers })}${said}`;
   const before = earlier.length === 0 ? "" : `; before that ${timesText(earlier, "", now)}`;
-  return `${timesText(recent, " lately", now)}${callersText({ callers })}${before}`;
+  return `${timesText(recent, " lately", now)}${callersText({ callers })}${before}${said}`;
 }
+
+const said = ", Events say";
 
 /** `events`: the newest first. */
 function timesText(events: readonly ProtectorEvent[], when: string, now: EpochMicros): string {
@@ -71,9 +79,9 @@ function timesText(events: readonly ProtectorEvent[], when: string, now: EpochMi
   return `${count} time${count === 1 ? "" : "s"}${when}${last}`;
 }
 
-/** `shop/deployment-web 12 s ago. Its floor of 3 is no longer in force: deleted in shop`. */
+/** `shop/deployment-web 12 s ago, an Event says. Its floor of 3 is no longer in force: deleted in shop`. */
 export function releasedText({ protector, message, at }: Release, now: EpochMicros): string {
-  return `${protector} ${ageText((now - at) / 1000)} ago. ${message}`;
+  return `${protector} ${ageText((now - at) / 1000)} ago, an Event says. ${message}`;
 }
 
 /** `dangling for 4 m 00 s: The Deployment vanished`; undefined where no condition tells more than the state does. */

@@ -35,7 +35,7 @@ function coreJson(look: CoreLook): object {
           },
     replicas,
     held: held?.held.map(({ cause, since }) => ({ cause, since: formatMicroTime(since) })),
-    tombstones: tombstones.map(({ protector, uid }) => ({ protector, uid })),
+    tombstones: tombstones.map(({ protector, uid, isSaidToBeOver }) => ({ protector, uid, isSaidToBeOver })),
     released: releasesOf(look.events ?? [], 0 as EpochMicros).map(({ protector, message, at: releasedAt }) => ({
       protector,
       message,

@@ -17,7 +17,7 @@ import { type InvalidProtector } from "../fleet/protectors.ts";
 import { forcedOf, type Refusals, refusalsOf, releasesOf } from "../fleet/refusals.ts";
 import { differingVersions } from "../fleet/replicas.ts";
 import { isWrong, type Standing, type State, states } from "../fleet/standing.ts";
-import { cellsText, latelyMicros, refusedText, releasedText, sinceText, toneOf } from "../fleet/wording.ts";
+import { cellsText, goneText, latelyMicros, refusedText, releasedText, sinceText, toneOf } from "../fleet/wording.ts";
 import { ageText, coloured, type Tone, wrapped } from "../text/format.ts";
 import { type Column, type Row, shortened, table } from "../text/table.ts";
 import { cellLines, cellsTable, isCellWrong } from "./cell-lines.ts";
@@ -47,7 +47,7 @@ export function isAnythingWrong(look: CoreLook): boolean {
     look.unread.length > 0 ||
     look.definition === "terminating" ||
     look.definition === "gone" ||
-    look.tombstones.length > 0 ||
+    look.tombstones.some(({ isSaidToBeOver }) => !isSaidToBeOver) ||
     look.waiting.length > 0 ||
     look.cells?.unwrittenForMs !== undefined ||
     (look.held?.held.length ?? 0) > 0 ||
@@ -203,10 +203,10 @@ function linesPart(look: CoreLook, { terminal, program }: StatusView): string {
     const text = `changes of cause ${cause} for ${ageText((at - since) / 1000)}; see ${program} approve`;
     lines.push({ label: "held", text, tone: "bad" });
   }
-  for (const { protector, uid } of tombstones) {
-    const why = "is gone and not released, so webhooks keep it in force, an Event says";
-    const text = `${protector} (UID ${uid}) ${why}; see ${program} release`;
-    lines.push({ label: "gone", text, tone: "bad" });
+  for (const tombstone of tombstones) {
+    const { protector, uid, isSaidToBeOver } = tombstone;
+    const text = `${protector} (UID ${uid}) ${goneText(tombstone)}; see ${program} release`;
+    lines.push({ label: "gone", text, ...(!isSaidToBeOver && { tone: "bad" as const }) });
   }
   for (const workload of waiting.slice(0, waitingMax)) {
     lines.push({ label: "waiting", text: waitingText(workload, at), tone: "bad" });

@@ -16,6 +16,7 @@ import { coreOptions, namespaceOption, outputOption } from "../clusters/options.
 import { type Command, type CommandContext, type CommandEnd, type CommandOptions, valueOf } from "../command.ts";
 import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
 import { holds, type Standing } from "../fleet/standing.ts";
+import { goneText } from "../fleet/wording.ts";
 import { ageText, jsonText, lines, shellWord } from "../text/format.ts";
 import { carryOut, type Change, creationOf, dryRunOption, patchOf } from "./change.ts";
 import { isUID } from "./values.ts";
@@ -54,7 +55,7 @@ function dangling({ protectors }: CoreLook): readonly Standing[] {
 
 /** What could be let go, and what was. */
 function listed({ write, terminal, program }: CommandContext, looks: readonly CoreLook[], isJson: boolean): CommandEnd {
-  const isAny = looks.some((look) => dangling(look).length > 0 || look.tombstones.length > 0);
+  const isAny = looks.some((look) => dangling(look).length > 0 || look.tombstones.some((one) => !one.isSaidToBeOver));
   const exitCode = isAny || looks.some(({ unread }) => unread.length > 0) ? 1 : 0;
   if (isJson) {
     write(jsonText({ cores: looks.map(listedJson) }));
@@ -67,9 +68,10 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
       say(`${core}: ${namespace}/${name} dangles: its source has vanished without being deleted`);
       say(`  if that is gone for good: ${program} release ${shellWord(namespace)}/${shellWord(name)}`);
     }
-    for (const { protector, uid, lastAt } of tombstones) {
-      const age = lastAt === undefined ? "" : ` for at least ${ageText((at - lastAt) / 1000)}`;
-      say(`${core}: ${protector} is gone${age}, and webhooks keep it in force, an Event says: UID ${uid}`);
+    for (const tombstone of tombstones) {
+      const { protector, uid, lastAt } = tombstone;
+      const age = lastAt === undefined ? "" : ` (${ageText((at - lastAt) / 1000)} ago)`;
+      say(`${core}: ${protector} ${goneText(tombstone)}${age}: UID ${uid}`);
     }
     for (const { uid, note } of held?.letGo ?? []) say(`${core}: UID ${uid} was let go: ${note}`);
   }
@@ -81,7 +83,7 @@ function listedJson(look: CoreLook): object {
   return {
     core: look.core,
     dangling: dangling(look).map(({ namespace, name }) => ({ namespace, name })),
-    tombstones: look.tombstones.map(({ protector, uid }) => ({ protector, uid })),
+    tombstones: look.tombstones.map(({ protector, uid, isSaidToBeOver }) => ({ protector, uid, isSaidToBeOver })),
     letGo: look.held?.letGo,
   };
 }

@@ -78,8 +78,8 @@ export class Case {
   }
 
   #asked(): Deletion {
-    const { operation, pod, criterion, lostNode, isRepair } = this.subject;
-    return { operation, cellID: this.cell.cellID, pod, criterion, isForced: false, isRepair, lostNode };
+    const { operation, pod, namesVersion, criterion, lostNode, isRepair } = this.subject;
+    return { operation, cellID: this.cell.cellID, pod, namesVersion, criterion, isForced: false, isRepair, lostNode };
   }
 
   get caller(): Caller {

@@ -4,8 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { theme } from "../case.ts";
 import { ok, refused } from "../expect.ts";
 import { type ReviewRequest } from "../reviews.ts";
-import { summary } from "../scope.ts";
-import { meta, versionOf } from "../thing.ts";
+import { type Space, summary } from "../scope.ts";
+import { meta, type Thing, versionOf } from "../thing.ts";
 
 const podKind = { group: "", version: "v1", kind: "Pod" };
 const podResource = { group: "", version: "v1", resource: "pods" };
@@ -207,6 +207,50 @@ const evictions = theme("eviction", {
     assert.equal(space.reviews.length, 1);
     assert.notEqual(meta(await space.pods.read("a")).deletionTimestamp, undefined);
   },
+  "that names the version is stopped by a fence while the review runs": async (t) => {
+    const space = await t.space("deletions");
+    const created = await space.livePod("a");
+    space.review(async () => {
+      ok(await space.pods.merge("a/status", { metadata: { annotations: { fence: "1" } } }));
+      return { allowed: true };
+    });
+    refused(await space.evict("a", naming(created)), 409, "Conflict", /the ResourceVersion in the precondition/);
+    const { resourceVersion, deletionTimestamp } = meta(await space.pods.read("a"));
+    assert.notEqual(resourceVersion, versionOf(created));
+    assert.equal(deletionTimestamp, undefined);
+  },
+  "that names the version is stopped by a fence between its two writes": async (t) => {
+    const space = await t.space();
+    // Nothing holds a real server between the two writes: fences are sent beside evictions until one comes there.
+    let between = 0;
+    for (let round = 0; round < racesMax && between === 0; round++) between += await raceFences(space, `p${round}`);
+    assert.ok(between > 0, `no fence of ${racesMax} races came between the two writes`);
+  },
 });
+
+const racesMax = 300;
+const fencesPerRace = 6;
+
+function naming(pod: Thing): object {
+  return { deleteOptions: { preconditions: { resourceVersion: versionOf(pod) } } };
+}
+
+/** Resolves to how many fences came between the two writes of an eviction that names the version. */
+async function raceFences(space: Space, name: string): Promise<number> {
+  const created = await space.livePod(name);
+  const fences = Array.from({ length: fencesPerRace }, (_, index) =>
+    space.pods.merge(`${name}/status`, { metadata: { annotations: { fence: String(index) } } }),
+  );
+  const [evicted, ...answers] = await Promise.all([space.evict(name, naming(created)), ...fences]);
+  const fenced = answers.flatMap(({ code, body }) => (code === 200 ? [body] : []));
+  const alive = fenced.filter((pod) => meta(pod).deletionTimestamp === undefined);
+  const isTerminating = meta(await space.pods.read(name)).deletionTimestamp !== undefined;
+  // A fence that left the pod alive has stopped the eviction, whatever came after it.
+  assert.equal(isTerminating, alive.length === 0);
+  if (alive.length === 0) ok(evicted, 201);
+  else refused(evicted, 409, "Conflict", /ResourceVersion|has been modified/);
+  const isMarked = ({ status }: Thing): boolean => JSON.stringify(status).includes("DisruptionTarget");
+  return alive.some(isMarked) ? 1 : 0;
+}
 
 export const reviewCases = [...evictions, ...sent, ...answered, ...matched];

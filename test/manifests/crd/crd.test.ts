@@ -88,6 +88,7 @@ const statusFields: Fields<PodProtectorStatus> = {
         endTime: "leaf",
         counter: "leaf",
         podResourceVersion: "leaf",
+        evictionResourceVersion: "leaf",
         podUIDDigests: "leaf",
       },
     },
@@ -163,7 +164,10 @@ test("without the fields marked as extensions the CRD has exactly upstream's fie
 });
 
 test("upstream's CRD has no extension field and no rule", () => {
-  assert.doesNotMatch(JSON.stringify(upstream), /Extension|podResourceVersion|countedSpec|x-kubernetes-validations/);
+  assert.doesNotMatch(
+    JSON.stringify(upstream),
+    /Extension|podResourceVersion|evictionResourceVersion|countedSpec|x-kubernetes-validations/,
+  );
 });
 
 test("no extension field is required, so that objects without them stay valid", () => {

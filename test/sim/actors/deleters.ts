@@ -70,10 +70,10 @@ export class Deleters {
     return await this.#operate(cell, forcedName, async (caller) => {
       switch (manner) {
         case "evict":
-          await engine.evict(namespace, name, undefined, { caller });
+          await engine.evict(namespace, name, this.#eviction(pod), { caller });
           return;
         case "forced-eviction":
-          await engine.evict(namespace, name, forcedEviction(name), { caller });
+          await engine.evict(namespace, name, evictionOf(name, { [annotations.forceDelete]: "yes" }), { caller });
           return;
         case "dry-run":
           await engine.delete(pods, namespace, name, {}, { caller, dryRun: true });
@@ -90,6 +90,12 @@ export class Deleters {
           manner satisfies never;
       }
     });
+  }
+
+  #eviction({ metadata }: KubeObject): JsonObject | undefined {
+    const { plan } = this.#world;
+    const preconditions = plan.faults.has("preconditions") ? preconditionsOf(metadata, this.#rng.next()) : undefined;
+    return preconditions && { ...evictionOf(metadata.name), deleteOptions: { preconditions } };
   }
 
   #manner(): Manner {
@@ -141,10 +147,15 @@ export class Deleters {
   }
 }
 
-function forcedEviction(name: string): JsonObject {
-  return {
-    apiVersion: "policy/v1",
-    kind: "Eviction",
-    metadata: { name, namespace, annotations: { [annotations.forceDelete]: "yes" } },
-  };
+/** What an eviction names: a controller the pod that it has seen, which may be another by now. Undefined = nothing. */
+function preconditionsOf({ uid, resourceVersion }: KubeObject["metadata"], draw: number): JsonObject | undefined {
+  if (draw < 0.25) return undefined;
+  if (draw < 0.5) return { resourceVersion };
+  if (draw < 0.7) return { uid, resourceVersion };
+  if (draw < 0.85) return { uid };
+  return draw < 0.93 ? { resourceVersion: String(Number(resourceVersion) - 1) } : { uid: `not ${uid}` };
+}
+
+function evictionOf(name: string, own: Readonly<Record<string, string>> = {}): JsonObject {
+  return { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace, annotations: own } };
 }

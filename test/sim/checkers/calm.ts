@@ -26,6 +26,7 @@ const everydayLife: ReadonlySet<string> = new Set<FaultClass>([
   "namespace-labels",
   "mass-changes",
   "modes",
+  "preconditions",
   ...sourceClasses,
 ]);
 /** They do not strike, but last from the beginning to the end. */

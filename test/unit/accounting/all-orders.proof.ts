@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { type PodRecord } from "../../../src/api/pod.ts";
 import { AggregatedWorld, type FloorAggregator } from "./floor-aggregator.ts";
 import { heal, healedWithinMs } from "./floor-run.ts";
-import { type Faults, type WorldOptions } from "./floor-world.ts";
+import { type Asked, type Faults, type WorldOptions } from "./floor-world.ts";
 import { interleavings } from "./interleavings.ts";
 
 type Step = (world: AggregatedWorld) => void;
@@ -34,7 +34,7 @@ function aggregatorOf(world: AggregatedWorld, index: number): FloorAggregator {
 const review =
   (
     index: number,
-    operation: "delete" | "evict" = "delete",
+    operation: Asked = "delete",
     seen?: (versions: readonly PodRecord[]) => PodRecord | undefined,
   ): Step =>
   (world) => {
@@ -177,6 +177,23 @@ const families: Readonly<Record<string, Family>> = {
     options: { minAvailable: 2, podsPerCell: 3, takesVersions: "evictions" },
     actors: [eviction(0), [touch(0)], deletion(1), [receive(0), catchUp(0), aggregate(0)]],
   },
+  "an eviction that names the version, between its two writes": {
+    options: { minAvailable: 2, podsPerCell: 3 },
+    actors: [
+      [review(0, "named"), commit(0), commit(0)],
+      deletion(1),
+      [catchUp(0), wait(10_500), aggregate(0), fence(0), movePatch(0), movePatch(0), catchUp(0)],
+    ],
+  },
+  "an eviction that names the version beside a deletion of the same pod": {
+    options: { minAvailable: 2, podsPerCell: 3 },
+    actors: [
+      [review(0, "named"), commit(0), commit(0)],
+      [review(0), commit(0)],
+      [review(1), commit(1)],
+      [catchUp(0), receive(0), catchUp(0)],
+    ],
+  },
   "an eviction of a pod that has a deletion in flight": {
     options: { minAvailable: 2, podsPerCell: 3, takesVersions: "evictions" },
     actors: [
@@ -314,6 +331,10 @@ const brokenRules: Readonly<Record<string, readonly [Faults, keyof typeof famili
   "no record without quota": [{ quotaOnlyIsRecorded: true }, "a forced deletion beside others"],
   "free repeats": [{ repeatsAreFree: true }, "a client gives up and asks again while another pod fails"],
   "evictions with a version": [{ evictionsHaveVersions: true }, "an eviction of a pod that changes"],
+  "evictions that name a version as DELETEs": [
+    { namedAreDeletes: true },
+    "an eviction that names the version, between its two writes",
+  ],
 };
 for (const [rule, [faults, name]] of Object.entries(brokenRules)) {
   test(`some order of ${name} notices a switched-off rule: ${rule}`, () => {

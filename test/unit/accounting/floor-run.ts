@@ -30,8 +30,9 @@ function reviewSome(world: FloorWorld): void {
   for (let count = 0; count < size; count += 1) {
     const pod = world.pick(world.livePods());
     if (pod === undefined || batch.some((one) => one.pod === pod)) continue;
-    const operation = world.options.takesVersions !== "nothing" && world.chance(0.25) ? "evict" : "delete";
-    const isStale = operation === "delete" && world.chance(0.2);
+    const isVersionless = world.options.takesVersions !== "nothing" && world.chance(0.25);
+    const operation = isVersionless ? "evict" : world.chance(0.15) ? "named" : "delete";
+    const isStale = operation !== "evict" && world.chance(0.2);
     const record = (isStale ? world.pick(pod.versions) : undefined) ?? pod.record;
     batch.push({ pod, operation, isForced: size === 1 && world.chance(0.04), record });
   }

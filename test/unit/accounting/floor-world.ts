@@ -36,6 +36,8 @@ export interface Faults {
   readonly repeatsAreFree?: boolean;
   /** An eviction is recorded with the pod's version. */
   readonly evictionsHaveVersions?: boolean;
+  /** An eviction that names the version is recorded as a DELETE at that version. */
+  readonly namedAreDeletes?: boolean;
   /** The aggregator looks at the newest bucket as if it had been there all the time. */
   readonly gapsAreContinuous?: boolean;
 }
@@ -67,10 +69,16 @@ interface WorldPod {
   isLeftOut: boolean;
 }
 
+/** "named": an eviction that names the version that it was reviewed at. */
+export type Asked = "delete" | "evict" | "named";
+
 interface InFlight {
   readonly pod: WorldPod;
+  readonly asked: Asked;
   /** Undefined: an eviction, which commits whatever the version. */
-  readonly version: ResourceVersion | undefined;
+  version: ResourceVersion | undefined;
+  /** An eviction that names its version has written its condition. */
+  isMarked: boolean;
   readonly diesAtMs: number;
 }
 
@@ -204,17 +212,17 @@ export class FloorWorld {
   readonly countingOf = new Map<string, { version: number; now: EpochMicros }>();
 
   /** A batch of reviews: judged and written in one compare-and-swap on the newest object. */
-  review(
-    batch: readonly { pod: WorldPod; operation: "delete" | "evict"; isForced: boolean; record: PodRecord }[],
-  ): void {
+  review(batch: readonly { pod: WorldPod; operation: Asked; isForced: boolean; record: PodRecord }[]): void {
     const untouchedBefore = this.untouched();
     const { faults } = this.options;
     const before = this.object;
     const result = reserve(
       before,
-      batch.map((one) =>
-        disruption("", { operation: one.operation, cellID: one.pod.cellID, pod: one.record, isForced: one.isForced }),
-      ),
+      batch.map(({ pod: { cellID }, operation, isForced, record: pod }) => {
+        const isDelete = operation === "delete" || (operation === "named" && faults.namedAreDeletes === true);
+        const asked = { operation: isDelete ? "delete" : "evict", namesVersion: operation === "named" } as const;
+        return disruption("", { ...asked, cellID, pod, isForced });
+      }),
       context({ now: this.now, config: { maxConcurrentLag: 0, compactThreshold: 3, aggregationRateMs: 1000 } }),
     );
     let status = result.status;
@@ -233,6 +241,8 @@ export class FloorWorld {
       if (!one.isForced && (isFree || (verdict.kind === "admitted" && verdict.need === "quota"))) takesQuota = true;
       this.inFlight.push({
         pod: one.pod,
+        asked: one.operation,
+        isMarked: false,
         version: one.operation === "evict" ? undefined : one.record.resourceVersion,
         diesAtMs: this.options.takesVersions !== "nothing" ? this.nowMs + requestLifeMs : Infinity,
       });
@@ -261,12 +271,23 @@ export class FloorWorld {
     this.objects.push(object);
   }
 
-  /** The deletion reaches etcd. False when it has to be reviewed again. */
+  /**
+   * The deletion reaches etcd, or the condition of an eviction that names its version, which stays in flight then.
+   * False when it has to be reviewed again.
+   */
   commit(one: InFlight): boolean {
     const { pod } = one;
+    const isOther = one.version !== undefined && one.version !== pod.record.resourceVersion;
+    if (one.asked === "named" && !one.isMarked && !isOther && !pod.isGone && !pod.record.isTerminating) {
+      one.isMarked = true;
+      this.change(pod, {});
+      one.version = pod.record.resourceVersion;
+      return true;
+    }
     this.inFlight = this.inFlight.filter((other) => other !== one);
     if (pod.isGone || pod.record.isTerminating) return true;
-    if (one.version !== undefined && one.version !== pod.record.resourceVersion) return false;
+    // An eviction ends with a conflict.
+    if (isOther) return one.asked === "named";
     pod.healthyAtEnd = this.isHealthy(pod.record);
     const isAtOnce = this.chance(0.3);
     this.change(pod, { isTerminating: true }, isAtOnce);
@@ -279,7 +300,12 @@ export class FloorWorld {
     if (status === undefined) return;
     const cells = status.cells.map((cell): CellStatus => {
       const buckets = cell.admissionHistory?.buckets?.map((bucket): Bucket => {
-        const { podResourceVersion: _version, podUIDDigests: _digests, ...rest } = bucket;
+        const {
+          podResourceVersion: _version,
+          evictionResourceVersion: _evicted,
+          podUIDDigests: _digests,
+          ...rest
+        } = bucket;
         return rest;
       });
       if (cell.aggregation === undefined)

@@ -14,6 +14,7 @@ const brokenRules: Readonly<Record<string, Faults>> = {
   "no record without quota": { quotaOnlyIsRecorded: true },
   "free repeats": { repeatsAreFree: true },
   "evictions with a version": { evictionsHaveVersions: true },
+  "evictions that name a version as DELETEs": { namedAreDeletes: true },
 };
 for (const [name, faults] of Object.entries(brokenRules)) {
   test(`the worlds notice a switched-off rule: ${name}`, () => {

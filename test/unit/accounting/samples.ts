@@ -83,6 +83,13 @@ export const single = (podUID: string, podVersion?: number | string, seconds = 0
   ...(podVersion === undefined ? {} : { podResourceVersion: version(podVersion) }),
 });
 
+/** Of an eviction that names the version. */
+export const evicted = (podUID: string, podVersion: number | string, seconds = 0): Bucket => ({
+  startTime: timeText(seconds),
+  podUID,
+  evictionResourceVersion: version(podVersion),
+});
+
 export const packed = (uids: readonly string[], podVersion: number): Bucket => ({
   startTime: timeText(0),
   endTime: timeText(1),

@@ -111,7 +111,7 @@ function refusedLately(events: readonly ProtectorEvent[]): readonly Finding[] {
   const [most] = [...callers].sort(([, a], [, b]) => b - a);
   const by = most === undefined ? "" : `, most of them by ${most[0]} (${most[1]})`;
   const workloads = counted(refusals.length, "workload");
-  const text = `${counted(total, "deletion")} refused in the last hour, of ${workloads}${by}`;
+  const text = `${counted(total, "deletion")} refused in the last hour, Events say, of ${workloads}${by}`;
   return [note("refused", text, "docs/commands.md#status")];
 }
 
@@ -139,16 +139,18 @@ export function tombstoneFindings(core: CoreFacts, now: EpochMicros): readonly F
   if (!protectors.ok) return [unchecked("tombstone", "PodProtectors that are gone", protectors.why)];
   const present = new Set(protectors.value.valid.map(({ key }) => key));
   const state = generatorState.ok ? generatorState.value : undefined;
-  return seenTombstones(protectorEvents.value, present, state).map(({ protector, lastAt }) =>
-    warn(
-      "tombstone",
-      `${protector} is gone without having been released, so webhooks keep it in force ` +
-        `(said ${agoText(now, lastAt)} ago)`,
-      {
-        cure: "make it again, or let it go",
-        command: `podseidon release ${protector}`,
-        page: "docs/webhook.md#tombstones",
-      },
-    ),
-  );
+  return seenTombstones(protectorEvents.value, present, state)
+    .filter(({ isSaidToBeOver }) => !isSaidToBeOver)
+    .map(({ protector, lastAt }) =>
+      warn(
+        "tombstone",
+        `${protector} is gone without having been released, so webhooks keep it in force, an Event says ` +
+          `(${agoText(now, lastAt)} ago)`,
+        {
+          cure: "make it again, or let it go by the UID that a refusal or the log of a webhook names",
+          command: `podseidon release ${protector}`,
+          page: "docs/webhook.md#tombstones",
+        },
+      ),
+    );
 }

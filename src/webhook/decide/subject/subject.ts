@@ -49,6 +49,8 @@ export type Subject =
       readonly kind: "deletion";
       readonly operation: "delete" | "evict";
       readonly pod: PodRecord;
+      /** An eviction whose precondition is the very version of `pod`. */
+      readonly namesVersion?: boolean;
       /** What it asks for; undefined = each PodProtector judges by its own. */
       readonly criterion: HealthCriterion | undefined;
       /** Asked with dryRun: judge, but write nothing. */
@@ -249,12 +251,14 @@ async function readEviction(eviction: Eviction, options: SubjectOptions, context
   }
   // The Eviction's annotation takes precedence over the Pod's, key by key.
   const merged = { ...readAnnotations(read.raw), ...eviction.annotations };
+  const { resourceVersion: named } = eviction.preconditions;
   const conflict = conflictOf(eviction.preconditions, pod);
   if (conflict !== undefined && !isForced(merged)) return { kind: "refused", refusal: conflict, isForced: false };
   return {
     kind: "deletion",
     operation: "evict",
     pod,
+    ...(conflict === undefined && named === pod.resourceVersion && { namesVersion: true }),
     criterion: criterionOf(merged, options.healthCriteria),
     isEvaluateOnly: eviction.isEvaluateOnly,
     isForced: isForced(merged),

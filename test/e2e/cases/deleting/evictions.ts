@@ -20,6 +20,7 @@ export const evictionCases = e2eCases({
     drained,
   ],
   "eviction: dry runs, and evictions of a former pod, are judged and write nothing": [90 * second, dryRun],
+  "eviction: one that names the version and is not carried out gives its quota back by a fence": [90 * second, named],
 });
 
 async function drained(context: CaseContext): Promise<Figures> {
@@ -91,6 +92,48 @@ async function drained(context: CaseContext): Promise<Figures> {
 function firstWait({ stdout, stderr }: KubectlResult): readonly string[] {
   const lines = stderr.split("\n").filter((line) => line.includes("will retry after"));
   return [...lines.slice(0, 1), stdout.trimEnd().split("\n").at(-1) ?? ""];
+}
+
+/** Long before the settle window of 75 s is over. */
+const fencedWithinMs = 40 * second;
+
+async function named(context: CaseContext): Promise<Figures> {
+  const { fleet, available } = await startProtectedPods(context, {
+    workers: ["worker-1"],
+    webhookReplicas: 1,
+    generator: false,
+    podsPerCell: 3,
+    floor: 2,
+  });
+  const { namespace } = fleet;
+  const { admin } = await context.cluster("worker-1");
+  // Nothing may go by it, so the API server refuses what we have admitted.
+  const budgets = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`;
+  await admin.create(budgets, {
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: { name: "all" },
+    spec: { selector: {}, minAvailable: "100%" },
+  });
+  const [pod] = await listPods(admin, namespace, "app=web");
+  const { name = "", resourceVersion = "" } = pod?.metadata ?? {};
+  const evict = async (): Promise<number | undefined> => {
+    const how = { namespace, names: [name], concurrency: 1, how: "evict", preconditions: { resourceVersion } } as const;
+    return (await deletePods(admin, how))[0]?.code;
+  };
+  assert.equal(await evict(), 429);
+  const { status } = await fleet.protector("web");
+  const buckets = status?.cells.flatMap(({ admissionHistory }) => admissionHistory?.buckets ?? []);
+  assert.deepEqual(
+    buckets?.map((bucket) => [bucket.podUID, bucket.podResourceVersion, bucket.evictionResourceVersion]),
+    [[pod?.metadata.uid, undefined, resourceVersion]],
+  );
+  const startMs = performance.now();
+  await fleet.waitSettled("web", fencedWithinMs);
+  const settledMs = Math.round(performance.now() - startMs);
+  assert.equal(await evict(), 409, "the fence has moved the pod");
+  assert.equal(available.serving, 3);
+  return { settledMs };
 }
 
 async function dryRun(context: CaseContext): Promise<Figures> {

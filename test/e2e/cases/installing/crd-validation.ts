@@ -98,7 +98,7 @@ async function dropped({ namespace }: CaseContext, admin: AdminClient): Promise<
   await waitFor("upstream's CRD drops fields", changeLimitMs, async () => (await kept()).length < sent.length);
   const left = await kept();
   const extension = new RegExp(
-    String.raw`(^|\.)(resourceVersion|countedAt|recountedAt|countedSpec|podResourceVersion|podUIDDigests|` +
+    String.raw`(^|\.)(resourceVersion|countedAt|recountedAt|countedSpec|(pod|eviction)ResourceVersion|podUIDDigests|` +
       String.raw`initializedReplicas|aggregatedInitialized|promised|disruptionsAllowed|countedCells)$|^conditions`,
   );
   assert.deepEqual(

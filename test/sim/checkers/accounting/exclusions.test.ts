@@ -24,7 +24,7 @@ function version(revision: number, atMs: number, isReady: boolean): PodVersion {
     status: { phase: "Running", conditions: [{ type: "Ready", status: isReady ? "True" : "False" }] },
   });
   assert.ok(record);
-  return { revision, atMs, record, readyAtMs: isReady ? atMs : undefined };
+  return { revision, atMs, record, isFence: false, readyAtMs: isReady ? atMs : undefined };
 }
 
 test("a pod that failed by itself and is still counted is not missed for some minutes, and then it is", async () => {

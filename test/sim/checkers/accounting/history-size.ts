@@ -83,7 +83,7 @@ function packedPods(bucket: Bucket): number {
 
 function isVersioned(bucket: Bucket): boolean {
   const kind = bucketKind(bucket);
-  return kind.kind === "single" && kind.version !== undefined;
+  return kind.kind === "single" && kind.version !== undefined && !kind.isEvicted;
 }
 
 function digestsOf(bucket: Bucket): readonly string[] {

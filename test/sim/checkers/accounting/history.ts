@@ -7,6 +7,8 @@ export interface HistoryEntry {
   /** Of the bucket: for a packed pod the highest of its companions. Undefined = settled by the window. */
   readonly version: string | undefined;
   readonly isPacked: boolean;
+  /** By an eviction that names the version. */
+  readonly isEvicted: boolean;
   /** Changes when the admission is refreshed; that of a packed pod also with its companions. */
   readonly mark: string;
 }
@@ -28,9 +30,12 @@ export function entriesOf(cell: CellStatus): readonly HistoryEntry[] {
 }
 
 function entriesOfBucket(bucket: Bucket): HistoryEntry[] {
-  const { podUID, podUIDDigests, podResourceVersion: version, startTime } = bucket;
-  if (podUID !== undefined) return [{ digest: digestOfUID(podUID), version, isPacked: false, mark: startTime }];
+  const { podUID, podUIDDigests, podResourceVersion, evictionResourceVersion, startTime } = bucket;
+  const version = podResourceVersion ?? evictionResourceVersion;
+  const isEvicted = evictionResourceVersion !== undefined;
+  if (podUID !== undefined)
+    return [{ digest: digestOfUID(podUID), version, isPacked: false, isEvicted, mark: startTime }];
   const digests = podUIDDigests === undefined ? [] : (unpackDigests(podUIDDigests)?.list() ?? []);
   const mark = JSON.stringify(bucket);
-  return digests.map((digest) => ({ digest, version, isPacked: true, mark }));
+  return digests.map((digest) => ({ digest, version, isPacked: true, isEvicted: false, mark }));
 }

@@ -5,7 +5,7 @@
 import { type Labels, readPodRecord, type PodRecord } from "../../../../src/api/pod.ts";
 import { digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
 import { assert } from "../../../../src/util/assert.ts";
-import { type JsonObject, asObject, asString } from "../../../double/engine/object.ts";
+import { type JsonObject, asArray, asObject, asString } from "../../../double/engine/object.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
 import { builtInResources } from "../../../double/engine/resources.ts";
 import { type Change } from "../../../double/engine/store.ts";
@@ -17,6 +17,8 @@ import { type Kernel } from "../../kernel/kernel.ts";
 /** With each of an aggregator's writes to a worker, one of them changes. */
 const ownAnnotations = [annotations.fence, annotations.updateTriggerTime];
 
+const evictionReason = "EvictionByEvictionAPI";
+
 /** Versions of a pod kept: enough for the longest lag of a snapshot. */
 const versionsMax = 64;
 
@@ -24,6 +26,8 @@ export interface PodVersion {
   readonly atMs: number;
   readonly revision: number;
   readonly record: PodRecord;
+  /** An aggregator has made it. */
+  readonly isFence: boolean;
   /** Since when it has been Ready with this very time, by the true clock; undefined = it is not. */
   readonly readyAtMs: number | undefined;
 }
@@ -50,8 +54,9 @@ export interface TruePod {
 }
 
 export interface Admission {
-  /** Undefined = for any version (an eviction). */
-  readonly version: string | undefined;
+  /** Undefined = for any version (an eviction that names none). One that names it moves it by its own condition. */
+  version: string | undefined;
+  readonly isEviction: boolean;
   readonly isForced: boolean;
   /** Of an eviction: the pod came under its name while another one was judged. */
   readonly isSuccessor: boolean;
@@ -196,10 +201,12 @@ export class Ledger {
     if (operation === undefined || pod === undefined) return;
     assert(operation.cell === cell, "an operation stays in its cell");
     const isEviction = request["operation"] === "CREATE";
-    const metadata = asObject(asObject(request["oldObject"])["metadata"]);
-    const version = isEviction ? undefined : asString(metadata["resourceVersion"]);
+    const named = asObject(asObject(asObject(request["object"])["deleteOptions"])["preconditions"]);
+    if (isEviction && named["uid"] !== undefined && named["uid"] !== uid) return;
+    const bound = isEviction ? named : asObject(asObject(request["oldObject"])["metadata"]);
+    const version = asString(bound["resourceVersion"]);
     const labels = pod.versions.at(-1)?.record.labels ?? {};
-    operation.admitted.set(uid, { version, atMs: this.kernel.nowMs, labels, ...how });
+    operation.admitted.set(uid, { version, isEviction, atMs: this.kernel.nowMs, labels, ...how });
   }
 
   /** An admitted deletion of the pod that may still happen. */
@@ -243,6 +250,11 @@ export class Ledger {
     return (epochMs + virtualMs) * 1000;
   }
 
+  /** An aggregator has fenced the pod since then, and the snapshot of that revision has it. */
+  isFenced(pod: TruePod, sinceMs: number | undefined, revision: number): boolean {
+    return pod.versions.some((one) => one.isFence && one.revision <= revision && one.atMs > (sinceMs ?? 0));
+  }
+
   cells(): Iterable<string> {
     return this.#changes.keys();
   }
@@ -281,7 +293,9 @@ export class Ledger {
       this.#podsSeen += 1;
     }
     const before = pod.versions.at(-1);
-    const version = this.#versionOf(object, before);
+    const isFence = annotationOf(object, annotations.fence) !== annotationOf(change.previous, annotations.fence);
+    const version = { ...this.#versionOf(object, before), isFence };
+    if (isEvicting(object) && !isEvicting(change.previous)) this.#moveEvictions(uid, before, version);
     if (
       before !== undefined &&
       !before.record.isTerminating &&
@@ -299,6 +313,15 @@ export class Ledger {
       `${cell} pod ${name} ${change.type} ` +
         `${resourceVersion}${isTerminating ? " terminating" : ""}${isReady ? " ready" : ""}`,
     );
+  }
+
+  /** Those that named the version which the condition of an eviction has just moved, theirs or another's. */
+  #moveEvictions(uid: string, before: PodVersion | undefined, { record }: PodVersion): void {
+    for (const { admitted } of this.operations.values()) {
+      const admission = admitted.get(uid);
+      if (admission?.isEviction !== true || admission.version === undefined) continue;
+      if (admission.version === before?.record.resourceVersion) admission.version = record.resourceVersion;
+    }
   }
 
   #endOf(pod: TruePod, before: PodRecord): Admission | undefined {
@@ -319,8 +342,15 @@ export class Ledger {
     const { nowMs } = this.kernel;
     const sinceMs = before?.record.readySince === record.readySince ? before?.readyAtMs : undefined;
     const readyAtMs = record.isReady ? (sinceMs ?? nowMs) : undefined;
-    return { revision: Number(object.metadata.resourceVersion), atMs: nowMs, record, readyAtMs };
+    return { revision: Number(object.metadata.resourceVersion), atMs: nowMs, record, isFence: false, readyAtMs };
   }
+}
+
+/** It has the condition that the eviction API writes before it deletes. */
+function isEvicting(object: Change["previous"]): boolean {
+  return asArray(asObject(object?.status)["conditions"]).some(
+    (condition) => asObject(condition)["reason"] === evictionReason,
+  );
 }
 
 function annotationOf(object: Change["previous"], name: string): string | undefined {

@@ -148,5 +148,5 @@ function isOpen(entry: HistoryEntry, { ledger, hasUpdateTrigger }: RoomOptions):
     return entry.version === undefined && !isPassed;
   }
   if (record?.isTerminating === true) return false;
-  return entry.version === undefined || Number(record?.resourceVersion) <= Number(entry.version);
+  return entry.version === undefined || entry.isEvicted || Number(record?.resourceVersion) <= Number(entry.version);
 }

@@ -70,7 +70,11 @@ export class SettlementChecker {
     // a packed bucket.
     const version = (entry.isPacked ? recorded?.version : undefined) ?? entry.version;
     const isUntouched =
-      record?.isTerminating === false && version !== undefined && Number(record.resourceVersion) <= Number(version);
+      record?.isTerminating === false &&
+      version !== undefined &&
+      (entry.isEvicted
+        ? !ledger.isFenced(pod, recordedMs, revision)
+        : Number(record.resourceVersion) <= Number(version));
     // Its fences have failed for a settle window, although its aggregator could write to the worker.
     const isGivenUp =
       isUntouched &&

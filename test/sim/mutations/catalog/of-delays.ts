@@ -23,9 +23,7 @@ export const mutationsOfDelays: readonly Mutation[] = [
     name: "moved-pod-holds-its-quota",
     why: "a bucket settles when its pod has a newer version than it was admitted at",
     file: "accounting/settle/settlement.ts",
-    find:
-      `if (compareResourceVersions(pod.resourceVersion, version) > 0) return { kind: "settled", reason: ` +
-      `"newer-version" };`,
+    find: `if (hasMoved) return { kind: "settled", reason: "newer-version" };`,
     replace: ``,
     only: ["flapping-pods", "other-refusals"],
   },

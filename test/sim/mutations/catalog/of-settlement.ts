@@ -13,12 +13,16 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     name: "alive-at-the-admitted-version-settles",
     why: "only a version greater than the admitted one proves that the deletion cannot commit (> against >=)",
     file: "accounting/settle/settlement.ts",
-    find:
-      `if (compareResourceVersions(pod.resourceVersion, version) > 0) return { kind: "settled", reason: ` +
-      `"newer-version" };`,
-    replace:
-      `if (compareResourceVersions(pod.resourceVersion, version) >= 0) return { kind: "settled", reason: ` +
-      `"newer-version" };`,
+    find: `compareResourceVersions(pod.resourceVersion, version) > 0;`,
+    replace: `compareResourceVersions(pod.resourceVersion, version) >= 0;`,
+  },
+  {
+    name: "named-evictions-settle-by-a-newer-version",
+    why: "the API server moves the pod of an eviction itself, and deletes at the version that this gives",
+    file: "accounting/settle/settlement.ts",
+    find: `!isEvicted && compare`,
+    replace: `compare`,
+    scenario: "21b-eviction-between-its-writes",
   },
   {
     name: "no-pod-fence",
@@ -175,8 +179,8 @@ export const mutationsOfSettlement: readonly Mutation[] = [
     name: "packing-takes-evictions",
     why: "only versioned DELETE buckets are packed; an eviction settles by the window",
     file: "accounting/history/compaction.ts",
-    find: `return kind.kind === "single" && kind.version !== undefined && !takenOut.has(kind.podUID);`,
-    replace: `return kind.kind === "single" && !takenOut.has(kind.podUID);`,
+    find: `kind.version !== undefined && !kind.isEvicted && !takenOut`,
+    replace: `!takenOut`,
     only: ["evictions", "other-refusals"],
     plan: { compactThreshold: 2 },
   },

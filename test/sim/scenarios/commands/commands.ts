@@ -6,10 +6,13 @@
  *                                        clock: that of the pod's node is so far ahead, or its Ready time is missing
  *                                        or zero; unseen: its kubelet is not heard
  *   delete X [hold|dropped] [forced] -> allowed|refused: TEXT|held|dropped|gone
- *   evict X [hold|dropped] -> the same   hold = the commit hangs in a stalled etcd; dropped = another policy refuses
+ *   evict X [hold|dropped] [named|uid] -> the same
+ *                                        hold = the commit hangs in a stalled etcd, that of an eviction after its
+ *                                        condition; dropped = another policy refuses; named, uid: its precondition is
+ *                                        the present version, or the UID
  *   delete|evict X asked -> asked        the answer is not awaited; answer X -> the same, later
  *   release X [hold|dropped] -> committed|over|refused|held
- *   retry X every=5s|on-change for=60s [evict] [dropped] [asked: not awaited]
+ *   retry X every=5s|on-change for=60s [evict [named|uid]] [dropped] [asked: not awaited]
  *   podgc X -> allowed|refused: TEXT|gone
  *                                        pod garbage collection finds that the Node object of the pod is gone
  *   budget N                             a PodDisruptionBudget that allows N disruptions

@@ -13,10 +13,21 @@ function fateOf(args: Arguments): Fate {
   return args.flag("dropped") ? "dropped" : "none";
 }
 
-async function evict(stage: Stage, pod: string, fate: Fate, waits = true): Promise<string> {
+/** What of the pod an eviction names as its preconditions. */
+type Named = readonly ("resourceVersion" | "uid")[];
+
+function namedBy(args: Arguments): Named {
+  const isVersion = args.flag("named");
+  return args.flag("uid") ? ["uid"] : isVersion ? ["resourceVersion"] : [];
+}
+
+async function evict(stage: Stage, pod: string, fate: Fate, waits = true, named: Named = []): Promise<string> {
   const act: Parameters<Stage["ask"]>[2] = async ({ engine }, name, caller) => {
     const metadata = { name, namespace };
-    await engine.evict(namespace, name, { apiVersion: "policy/v1", kind: "Eviction", metadata }, { caller });
+    const present = engine.get(pods, namespace, name).metadata;
+    const preconditions = Object.fromEntries(named.map((one) => [one, present[one]]));
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { preconditions } };
+    await engine.evict(namespace, name, eviction, { caller });
   };
   return await stage.ask(pod, fate, act, waits);
 }
@@ -36,7 +47,7 @@ export const deleting: Run = async (stage, args) => {
 };
 
 export const evicting: Run = async (stage, args) =>
-  await evict(stage, stage.podOf(args).id, fateOf(args), !args.flag("asked"));
+  await evict(stage, stage.podOf(args).id, fateOf(args), !args.flag("asked"), namedBy(args));
 
 export const answering: Run = async (stage, args) => await stage.answer(stage.podOf(args).id);
 
@@ -48,12 +59,13 @@ export const retrying: Run = async (stage, args) => {
   const { kernel } = stage.world;
   const isEviction = args.flag("evict");
   const fate = fateOf(args);
+  const named = namedBy(args);
   if (args.flag("asked")) {
     const periodMs = args.duration(args.setting("every") ?? "");
     const untilMs = kernel.nowMs + args.duration(args.setting("for") ?? "");
     const again = (): void => {
       if (kernel.nowMs >= untilMs) return;
-      void (isEviction ? evict(stage, pod.id, fate, false) : remove(stage, pod.id, fate, false));
+      void (isEviction ? evict(stage, pod.id, fate, false, named) : remove(stage, pod.id, fate, false));
       kernel.schedule(periodMs, again);
     };
     again();
@@ -66,7 +78,7 @@ export const retrying: Run = async (stage, args) => {
   while (kernel.nowMs < endMs) {
     const version = pod.pods.find(pod.name)?.metadata.resourceVersion;
     if (!isOnChange || version !== seen) {
-      await (isEviction ? evict(stage, pod.id, fate) : remove(stage, pod.id, fate));
+      await (isEviction ? evict(stage, pod.id, fate, true, named) : remove(stage, pod.id, fate));
     }
     seen = version;
     await kernel.run(kernel.nowMs + everyMs);

@@ -24,7 +24,8 @@ function bucketOf(stage: Stage, args: Arguments): string {
   for (const bucket of status?.admissionHistory?.buckets ?? []) {
     const kind = bucketKind(bucket);
     if (kind.kind === "packed" && kind.digests.has(digestOfUID(uid))) return "packed";
-    if (kind.kind === "single" && kind.podUID === uid) return kind.version === undefined ? "versionless" : "versioned";
+    if (kind.kind !== "single" || kind.podUID !== uid) continue;
+    return kind.version === undefined ? "versionless" : kind.isEvicted ? "evicted" : "versioned";
   }
   return "none";
 }
@@ -69,7 +70,7 @@ const measures: Readonly<Record<string, Measure>> = {
   recounted: (stage) => (web(stage).object?.status?.cells[0]?.aggregation?.recountedAt === undefined ? "no" : "yes"),
   /** Weight of the unsettled admissions. */
   buckets: (stage) => web(stage).weight(),
-  /** What holds the admission of a pod: versioned, versionless, packed, none. */
+  /** What holds the admission of a pod: versioned, evicted (at a version), versionless, packed, none. */
   bucket: bucketOf,
   /** Whether a process says that it is ready. */
   ready: (stage, args) => (stage.process(args.word("the process")).isReady() ? "yes" : "no"),

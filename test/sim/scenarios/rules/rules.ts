@@ -187,7 +187,7 @@ export const rules: readonly Mutation[] = [
     why: "an eviction takes a packed pod out, without a version",
     file: "accounting/history/record.ts",
     find: `      isTakenOut = true;`,
-    replace: `      isTakenOut = true;\n      hasVersion = true;`,
+    replace: `      isTakenOut = true;\n      tie = "delete";`,
   },
   {
     name: "nothing-is-written-after-a-restore",

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bucketKind, bucketWeight, totalWeight } from "../../../../src/accounting/history/bucket.ts";
-import { anonymous, packed, single, timeText } from "../samples.ts";
+import { anonymous, evicted, packed, single, timeText } from "../samples.ts";
 
 test("a bucket with a UID is a single one, with its version if there is one", () => {
-  assert.deepEqual(bucketKind(single("x", 10)), { kind: "single", podUID: "x", version: "10" });
-  assert.deepEqual(bucketKind(single("x")), { kind: "single", podUID: "x", version: undefined });
+  const one = { kind: "single", podUID: "x", isEvicted: false };
+  assert.deepEqual(bucketKind(single("x", 10)), { ...one, version: "10" });
+  assert.deepEqual(bucketKind(single("x")), { ...one, version: undefined });
+  assert.deepEqual(bucketKind(evicted("x", 9)), { ...one, version: "9", isEvicted: true });
+  // Nobody writes both; the weaker tie and the higher version are the safe ones.
+  assert.deepEqual(bucketKind({ ...evicted("x", 9), ...single("x", 10) }), { ...one, version: "10", isEvicted: true });
 });
 
 test("a bucket with digests is packed when counter and version fit them", () => {

@@ -4,7 +4,7 @@ import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { bucketKind, totalWeight } from "../../../../src/accounting/history/bucket.ts";
 import { compact, withoutDigests } from "../../../../src/accounting/history/compaction.ts";
 import { digestOfUID } from "../../../../src/accounting/history/uid-digest.ts";
-import { anonymous, packed, single, timeText } from "../samples.ts";
+import { anonymous, evicted, packed, single, timeText } from "../samples.ts";
 
 const none: ReadonlySet<string> = new Set();
 const singles = (count: number, from = 0): Bucket[] =>
@@ -44,7 +44,7 @@ test("a packed bucket takes in more, and several become one", () => {
 });
 
 test("evictions, buckets of Go webhooks and anonymous ones are never packed", () => {
-  const others = [single("e1"), anonymous(4), single("e2"), { startTime: "" as const }];
+  const others = [single("e1"), anonymous(4), evicted("e2", 7), { startTime: "" as const }];
   const result = compact([...others, ...singles(3)], 2, none);
   assert.deepEqual(result.slice(1), others);
   assert.equal(result[0]?.counter, 3);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { fullestOf, isFull, record } from "../../../../src/accounting/history/record.ts";
-import { anonymous, at, disruption, packed, single, timeText, version } from "../samples.ts";
+import { anonymous, at, disruption, evicted, packed, single, timeText, version } from "../samples.ts";
 
 const context = { now: at(10), requiresPodName: (): boolean => false };
 const deletionOf = (uid: string, podVersion = 20): ReturnType<typeof disruption> =>
@@ -46,6 +46,38 @@ test("an eviction of a recorded pod removes the version", () => {
   assert.deepEqual(record([single("x", 10)], evictionOf("x"), context).buckets, [
     { startTime: timeText(10), podUID: "x" },
   ]);
+});
+
+test("of several requests for a pod the one that is tied the least counts, with the highest version", () => {
+  const named = (podVersion: number): ReturnType<typeof disruption> => ({
+    ...evictionOf("x"),
+    namesVersion: true,
+    pod: deletionOf("x", podVersion).pod,
+  });
+  const one = { startTime: timeText(10), podUID: "x" };
+  const at = (podVersion: string): Bucket => ({ ...one, evictionResourceVersion: version(podVersion) });
+  for (const [bucket, deletion, becomes] of [
+    [undefined, named(20), at("20")],
+    [single("x", 30), named(20), at("30")],
+    [single("x", 10), named(20), at("20")],
+    [evicted("x", 10), deletionOf("x", 20), at("20")],
+    [evicted("x", 30), deletionOf("x", 20), at("30")],
+    [evicted("x", 10), named(20), at("20")],
+    [evicted("x", 10), evictionOf("x"), one],
+    [single("x"), named(20), one],
+    [packed(["x"], 30), named(20), at("30")],
+  ] as const) {
+    const result = record(bucket === undefined ? [] : [bucket], deletion, context);
+    assert.deepEqual(result.buckets, [becomes], JSON.stringify([bucket, deletion.operation]));
+    assert.equal(result.isRepeated, bucket !== undefined);
+  }
+});
+
+test("an eviction that names a version counts as an eviction where a history may be full", () => {
+  const limits = { deletesMax: 3, evictionsMax: 2 };
+  const buckets = [evicted("a", 1), evicted("b", 1)];
+  assert.equal(isFull(buckets, { ...evictionOf("x"), namesVersion: true }, limits), true);
+  assert.equal(isFull(buckets, deletionOf("x"), limits), false);
 });
 
 test("a repeated review takes a packed pod out, with a version not below its bucket's", () => {

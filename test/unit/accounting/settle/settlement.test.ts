@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Bucket } from "../../../../src/api/v1alpha1/pod-protector.ts";
-import { anonymous, Bench, livePod, packed, single, snapshot } from "../samples.ts";
+import { anonymous, Bench, evicted, livePod, packed, single, snapshot } from "../samples.ts";
 import { at as ms } from "../../../support/moment.ts";
 
 const reasons = (bench: Bench, nowMs: number, seen: ReturnType<typeof snapshot>): Record<string, number> =>
   Object.fromEntries(bench.settle(nowMs, seen).settled);
 
 /** Each kind of bucket that names pod X: docs/accounting.md#settlement, "any that names the pod". */
-const namingX = { versioned: single("x", 10), unversioned: single("x"), packed: packed(["x", "y"], 10) };
+const namingX = {
+  versioned: single("x", 10),
+  evicted: evicted("x", 10),
+  unversioned: single("x"),
+  packed: packed(["x", "y"], 10),
+};
 
 for (const [name, bucket] of Object.entries(namingX)) {
   test(`a ${name} bucket of a terminating pod settles at any version of the snapshot, without a barrier`, () => {
@@ -67,6 +72,23 @@ test("a single bucket settles when the pod is alive at a newer version, whatever
   const bench = new Bench().see([single("x", 10)], 0);
   assert.deepEqual(reasons(bench, 0, snapshot([livePod("x", 10)], 99)), {});
   assert.deepEqual(reasons(bench, 0, snapshot([livePod("x", 11)], 11)), { "newer-version": 1 });
+});
+
+test("an eviction that names the version is not settled by a newer one, but fenced, and by the fence", () => {
+  const bench = new Bench().see([evicted("x", 10)], 0);
+  const moved = (podVersion: number): ReturnType<typeof snapshot> => snapshot([livePod("x", podVersion)], 99);
+  assert.deepEqual(reasons(bench, 0, moved(12)), {});
+  assert.deepEqual(bench.settle(9_999, moved(12)).fence, []);
+  assert.deepEqual(bench.settle(10_000, moved(12)).fence, ["x"]);
+  bench.fence("x", 10_000, 15);
+  assert.deepEqual(reasons(bench, 10_100, moved(14)), {});
+  assert.deepEqual(reasons(bench, 10_100, moved(15)), { fenced: 1 });
+});
+
+test("an eviction that names the version is settled when its pod is gone from a snapshot of that version", () => {
+  const bench = new Bench().see([evicted("x", 10)], 0);
+  assert.deepEqual(reasons(bench, 0, snapshot([], 9)), {});
+  assert.deepEqual(reasons(bench, 0, snapshot([], 10)), { gone: 1 });
 });
 
 test("a packed pod settles when it is alive above the highest version of the bucket", () => {

@@ -84,14 +84,16 @@ test("versions of a status are kept, and malformed ones are absent", () => {
   const bucket = { startTime: time, podUID: "x" };
   const good = {
     aggregation: { ...aggregation, resourceVersion: "9".repeat(39) },
-    admissionHistory: { buckets: [{ ...bucket, podResourceVersion: "1" }] },
+    admissionHistory: { buckets: [{ ...bucket, podResourceVersion: "1", evictionResourceVersion: "2" }] },
   };
   assert.deepEqual(cellOf(good), { cellID: "a", ...good });
   for (const resourceVersion of ["", "0", "-1", "01", "1e3", "abc", "9".repeat(40)]) {
     assert.deepEqual(
       cellOf({
         aggregation: { ...aggregation, resourceVersion },
-        admissionHistory: { buckets: [{ ...bucket, podResourceVersion: resourceVersion }] },
+        admissionHistory: {
+          buckets: [{ ...bucket, podResourceVersion: resourceVersion, evictionResourceVersion: resourceVersion }],
+        },
       }),
       { cellID: "a", aggregation, admissionHistory: { buckets: [bucket] } },
       resourceVersion,

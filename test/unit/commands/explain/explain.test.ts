@@ -148,7 +148,7 @@ test("what is gone since the generator released it is told as such, by status as
     source: { component: "podseidon-generator" },
     lastTimestamp: ago(fleet.clock, 242_000),
   });
-  const told = "4 m 02 s ago. Its floor of 8 is no longer in force: deleted in shop";
+  const told = "4 m 02 s ago, an Event says. Its floor of 8 is no longer in force: deleted in shop";
   await shown(t, fleet, "explain", "deployment", "shop/old");
   const { stdout } = await shown(t, fleet, "status");
   assert.ok(stdout.replaceAll(/\s+/g, " ").includes(`released shop/deployment-old ${told}`), stdout);

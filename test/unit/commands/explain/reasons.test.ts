@@ -308,5 +308,8 @@ test("texts from the cluster cannot write escape codes, and lines fit 80 columns
   const { stdout } = await fleet.run("explain", "protector", "shop/web");
   assert.match(stdout, /^[\x20-\x7e…\n]*$/);
   for (const line of stdout.split("\n")) assert(line.length <= 80, line);
-  assert.match(stdout, /\n {2}refused {3}2 times lately, last 0\.0 s ago\n {12}TooFewReplicas; \?\]0;title\?x x /);
+  assert.match(
+    stdout,
+    /\n {2}refused {3}2 times lately, last 0\.0 s ago, Events say\n {12}TooFewReplicas; \?\]0;title\?x x /,
+  );
 });

@@ -232,7 +232,7 @@ test("who was refused lately is a note, with the caller that asked most", () => 
   ];
   assert.deepEqual(texts({ ...valid(protector("a"), protector("b")), protectorEvents: read(events) }), [
     "ok 2 PodProtectors, none with a fault of its own",
-    "note 8 deletions refused in the last hour, of 2 workloads, most of them by runaway (6)",
+    "note 8 deletions refused in the last hour, Events say, of 2 workloads, most of them by runaway (6)",
   ]);
 });
 
@@ -248,7 +248,7 @@ const event = (name: string, message = "It is gone") => ({
 
 test("a PodProtector that webhooks keep in force is told with the way out", () => {
   const [found, ...more] = tombstoneFindings(core({ protectorEvents: read([event("lost")]) }), now);
-  assert.match(found?.text ?? "", /^shop\/lost is gone without having been released.*said 1 m 00 s ago/);
+  assert.match(found?.text ?? "", /^shop\/lost is gone without having been released.*an Event says \(1 m 00 s ago\)/);
   assert.equal(found?.command, "podseidon release shop/lost");
   assert.deepEqual(more, []);
 });

@@ -84,11 +84,11 @@ test("refusals of more than ten minutes ago stand apart, so that they are not ta
   const of = (...series: readonly (readonly [number, number])[]): Refusals => ({
     series: series.map(([count, secondsAgo]) => ({ count, lastMs: nowMs - secondsAgo * 1_000 })),
   });
-  assert.equal(refusedText(of([1, 4]), nowMs), "Refused 1 time lately, last 4 s ago");
+  assert.equal(refusedText(of([1, 4]), nowMs), "Refused 1 time lately, last 4 s ago, Events say");
   assert.equal(
     refusedText(of([11, 12], [2, 900], [1_238, 1_930]), nowMs),
-    "Refused 11 times lately, last 12 s ago; before that 1,240 times, last 15 min ago",
+    "Refused 11 times lately, last 12 s ago; before that 1,240 times, last 15 min ago, Events say",
   );
-  assert.equal(refusedText(of([240, 1_930]), nowMs), "Refused not lately, but 240 times, last 32 min ago");
+  assert.equal(refusedText(of([240, 1_930]), nowMs), "Refused not lately, but 240 times, last 32 min ago, Events say");
   assert.deepEqual([isLately(of([240, 1_930]), nowMs), isLately(of([1, 600], [2, 900]), nowMs)], [false, true]);
 });

@@ -227,12 +227,15 @@ test("preconditions that fit, or are none, change nothing, and a person's force 
     { uid: null },
   ]) {
     const subject = await subjectOf(evictReview("p", { deleteOptions: { preconditions } }), () => evicted);
-    assert.equal(subject.kind, "deletion", JSON.stringify(preconditions));
+    assert.ok(subject.kind === "deletion", JSON.stringify(preconditions));
+    // The UID alone ties the eviction to no version.
+    const isNamed = JSON.stringify(preconditions)?.includes("resourceVersion");
+    assert.equal(subject.namesVersion ?? false, isNamed, JSON.stringify(preconditions));
   }
   const forced = { metadata: { annotations: { [annotations.forceDelete]: "" } } };
-  const wrong = { ...forced, deleteOptions: { preconditions: { uid: "other" } } };
+  const wrong = { ...forced, deleteOptions: { preconditions: { uid: "other", resourceVersion } } };
   const subject = await subjectOf(evictReview("p", wrong), () => evicted);
-  assert.ok(subject.kind === "deletion" && subject.isForced);
+  assert.ok(subject.kind === "deletion" && subject.isForced && subject.namesVersion === undefined);
 });
 
 test("text of a stranger in a precondition is shortened and printable", async () => {
