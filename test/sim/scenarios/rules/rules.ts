@@ -16,6 +16,20 @@ export const rules: readonly Mutation[] = [
     replace: `const wasQuiet = countedAt !== undefined && countedAt < covered;`,
   },
   {
+    name: "whatever-cells-say-is-plausible",
+    why: "a sum far above what the source asks for is told to people",
+    file: "generator/conditions/plausible-counts.ts",
+    find: `if (said.reduce((sum, { pods }) => sum + pods, 0) <= perCell * said.length) return false;`,
+    replace: `if (perCell > 0) return false;`,
+  },
+  {
+    name: "cells-beyond-the-limit-count-for-nothing",
+    why: "a cell that has more pods than its workload says it can have counts for as many as that",
+    file: "accounting/count/health-criterion.ts",
+    find: `return Math.min(saidFor(criterion, counts), maxPodsPerCell);`,
+    replace: `return saidFor(criterion, counts) > maxPodsPerCell ? 0 : saidFor(criterion, counts);`,
+  },
+  {
     name: "invalid-selectors-stop-the-counts",
     why: "when a selector turns invalid, the aggregator counts by the last valid one",
     file: "aggregator/counting/match-table.ts",
