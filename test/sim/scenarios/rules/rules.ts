@@ -16,6 +16,22 @@ export const rules: readonly Mutation[] = [
     replace: `const wasQuiet = countedAt !== undefined && countedAt < covered;`,
   },
   {
+    name: "repairs-need-the-floor",
+    why: "to who repairs dead nodes an unseen pod is one that is not Ready",
+    file: "accounting/reserve/disruption.ts",
+    find: `if (isUnseenBy(criterion, pod) && disruption.isRepair !== true && !bestEffort) return "floor";`,
+    replace: `if (isUnseenBy(criterion, pod) && !bestEffort) return "floor";`,
+  },
+  {
+    name: "unseen-pods-never-go",
+    why: "where the pods that are seen reach the floor, an unseen one costs nothing",
+    file: "accounting/reserve/reservation.ts",
+    find: `if (refusal !== undefined) return { verdict: refusal };\n    if (isUnrecorded)`,
+    replace:
+      `if (need === "floor" && disruption.isRepair !== true)\n` +
+      `      return { verdict: { kind: "rejected", figures, isUnseen: true } };\n    if (isUnrecorded)`,
+  },
+  {
     name: "whatever-cells-say-is-plausible",
     why: "a sum far above what the source asks for is told to people",
     file: "generator/conditions/plausible-counts.ts",
