@@ -69,7 +69,7 @@ function showRow(parts, row) {
   setText(parts.button, `${namespace}/${name}`);
   setText(parts.workload, workload);
   for (const [key, cell] of Object.entries(parts.figures)) {
-    setText(cell, figures === undefined ? "?" : grouped(figures[key]));
+    setText(cell, figures?.[key] === undefined ? "?" : grouped(figures[key]));
   }
   setText(parts.refused, grouped(refusals?.count ?? 0));
   parts.figures.promised.classList.toggle("none", figures?.promised === 0);

@@ -9,6 +9,7 @@ import { type ObjectKey } from "../api/object-key.ts";
 import { type PodRecord } from "../api/pod.ts";
 import { type ResourceVersion } from "../api/resource-version.ts";
 import { type Bucket } from "../api/v1alpha1/pod-protector.ts";
+import { isUnseenBy } from "../accounting/count/health-criterion.ts";
 import { type ProtectorMemory } from "../accounting/count/protector-memory.ts";
 import { RecountMarks } from "../accounting/count/recount-mark.ts";
 import { FenceRegistry } from "../accounting/settle/fence-registry.ts";
@@ -171,6 +172,7 @@ export class Aggregator {
       "fence-pool": waiting.fence,
       fences: this.#fences.size,
       "fences-waiting": this.#fencer.waiting,
+      ...podNumbers(this.#deps.pods.values()),
     };
   }
 
@@ -355,4 +357,14 @@ export class Aggregator {
     memory.foundObsolete(this.#deps.clock.monotonicMs());
     this.#queue.add(memory.key);
   }
+}
+
+/** How many there are in the cell, protected or not, and how many of them are unseen. Once for each scrape. */
+function podNumbers(pods: Iterable<PodRecord>): Pick<AggregatorSizes, "pods" | "unseen-pods"> {
+  let [all, unseen] = [0, 0];
+  for (const pod of pods) {
+    all += 1;
+    if (isUnseenBy("Ready", pod)) unseen += 1;
+  }
+  return { pods: all, "unseen-pods": unseen };
 }

@@ -17,7 +17,17 @@ import { createWorkerMetrics, type Outcome, type WorkerMetrics } from "../work-q
  * the work queue, those that wait for a barrier; pods whose fence a PodProtector waits for, pods whose fences are
  * remembered, fences that wait to be sent.
  */
-const tables = ["protectors", "selectors", "queue", "barrier-pool", "fence-pool", "fences", "fences-waiting"] as const;
+const tables = [
+  "protectors",
+  "selectors",
+  "queue",
+  "barrier-pool",
+  "fence-pool",
+  "fences",
+  "fences-waiting",
+  "pods",
+  "unseen-pods",
+] as const;
 
 /** Entries of each. The PodProtectors that wait for the next event have a gauge of upstream's. */
 export type AggregatorSizes = Readonly<Record<(typeof tables)[number] | "next-event-pool", number>>;

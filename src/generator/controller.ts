@@ -24,8 +24,10 @@ import { type Outcome } from "../work-queue/index.ts";
 import { type Action, decide, isAboutToGo, isDone, type Known } from "./decide.ts";
 import { Facts } from "./facts.ts";
 import { DanglingProtectors } from "./protectors/dangling-protectors.ts";
+import { implausibleCounts } from "./conditions/plausible-counts.ts";
 import { sourceConditionsOf } from "./conditions/source-conditions.ts";
 import type { GeneratorAction, GeneratorMetrics, GeneratorSizes, GeneratorTroubles } from "./metrics/metrics.ts";
+import { lastFloorBefore } from "./mass-changes/floor-before.ts";
 import { type HeldChanges } from "./mass-changes/held-changes.ts";
 import { type NamespaceModes } from "./sources/namespace-modes.ts";
 import { type Later, PacedQueue, type Work } from "./paced-queue.ts";
@@ -168,8 +170,9 @@ export class Generator {
     if (source === undefined) return this.#dangling.found(stored, ref);
     const held = changes.found(stored.key);
     if (this.#wanted.of(source, stored) === undefined) return held;
-    const { isCriterionDropped } = this.#lifecycle;
-    return { ...sourceConditionsOf(source, this.#config, isCriterionDropped), ...held, Dangling: false };
+    const { dropped } = this.#lifecycle;
+    const Implausible = implausibleCounts(source, stored.protector, lastFloorBefore(stored.protector));
+    return { ...sourceConditionsOf(source, this.#config, dropped), Implausible, ...held, Dangling: false };
   }
 
   /** For gauges. */

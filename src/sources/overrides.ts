@@ -21,6 +21,7 @@ export interface Overrides {
   readonly keep: KeepWord;
   /** Fields of the PodProtector that nothing else derives. */
   readonly healthCriterion: HealthCriterion | undefined;
+  readonly maxPodsPerCell: number | undefined;
   readonly historyConfig: AdmissionHistoryConfig;
   /** What is ignored, and why, for people. */
   readonly problems: readonly string[];
@@ -51,6 +52,7 @@ const noOverrides: Overrides = {
   keep: undefined,
   minReadySeconds: undefined,
   healthCriterion: undefined,
+  maxPodsPerCell: undefined,
   historyConfig: {},
   problems: [],
 };
@@ -82,6 +84,7 @@ export function readOverrides(raw: unknown): Overrides {
     healthCriterion: reader.read(names.healthCriterion, `one of ${healthCriteria.join(", ")}`, (text) =>
       healthCriteria.find((criterion) => criterion === text),
     ),
+    maxPodsPerCell: whole(names.maxPodsPerCell, 1),
     historyConfig: defined({
       maxConcurrentLag: whole(names.maxConcurrentLag),
       compactThreshold: whole(names.compactThreshold, 1),

@@ -139,7 +139,13 @@ const clusters: readonly ClusterOptions[] = [
     name: "sightless",
     nodes: 2,
     controllerManager: {
-      controllers: [...defaultControllers, "node-lifecycle-controller"],
+      // Taint eviction uses an index of pods by node that the DaemonSet controller makes.
+      controllers: [
+        ...defaultControllers,
+        "node-lifecycle-controller",
+        "taint-eviction-controller",
+        "daemonset-controller",
+      ],
       args: ["--node-monitor-period=1s", "--node-monitor-grace-period=6s", "--node-startup-grace-period=60s"],
     },
   },
@@ -157,7 +163,6 @@ const clusters: readonly ClusterOptions[] = [
   {
     name: "system",
     controllerManager: {
-      // Taint eviction uses an index of pods by node that the DaemonSet controller makes.
       controllers: [
         ...defaultControllers,
         "taint-eviction-controller",

@@ -7,7 +7,7 @@ import { type CellStatus, type PodProtectorSpec, type PodProtectorStatus } from 
 import { totalWeight } from "../history/bucket.ts";
 import { type CountedSpec } from "./counted-spec.ts";
 import { criterionFor, healthCriteria } from "./health-criterion.ts";
-import { standingOf } from "./summary.ts";
+import { standingOf, type SummarizedSpec } from "./summary.ts";
 
 /** Cells named in a message, so that a person can read it. */
 const namedCellsMax = 8;
@@ -17,7 +17,7 @@ const namedCellsMax = 8;
  * CountsPending says so. `question`: what counts have to answer.
  */
 export function floorConditions(
-  spec: Pick<PodProtectorSpec, "minAvailable" | "healthCriterion">,
+  spec: SummarizedSpec,
   status: Pick<PodProtectorStatus, "cells">,
   question: CountedSpec,
 ): FoundConditions {

@@ -81,8 +81,20 @@ export function mayRefuse(criterion: HealthCriterion, pod: PodRecord, isRepair =
   return canMeet(criterion, pod) || (!isRepair && isUnseenBy(criterion, pod));
 }
 
-/** The count of a cell that the criterion compares with minAvailable. */
-export function countFor(criterion: HealthCriterion, counts: Aggregation): number {
+/**
+ * The count of a cell that the criterion compares with minAvailable: a cell counts for no more pods than the workload
+ * says it can have, whatever its aggregator says (docs/accounting.md#pods-of-one-cell).
+ */
+export function countFor(
+  criterion: HealthCriterion,
+  counts: Aggregation,
+  { maxPodsPerCell = Number.POSITIVE_INFINITY }: Pick<PodProtectorSpec, "maxPodsPerCell">,
+): number {
+  return Math.min(saidFor(criterion, counts), maxPodsPerCell);
+}
+
+/** What the aggregator of a cell says of itself, for that count. */
+export function saidFor(criterion: HealthCriterion, counts: Aggregation): number {
   switch (criterion) {
     case "Scheduled":
       return counts.scheduledReplicas ?? 0;

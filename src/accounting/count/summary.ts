@@ -14,8 +14,10 @@ import {
 import { totalWeight } from "../history/bucket.ts";
 import { countFor, criterionFor } from "./health-criterion.ts";
 
-/** What is free depends on the floor, and on what makes a pod count. */
-export type SummarizedSpec = Pick<PodProtectorSpec, "minAvailable" | "healthCriterion">;
+/** How many pods a PodProtector counts depends on these. */
+export type CountingSpec = Pick<PodProtectorSpec, "healthCriterion" | "maxPodsPerCell">;
+/** What is free depends on the floor as well. */
+export type SummarizedSpec = CountingSpec & Pick<PodProtectorSpec, "minAvailable">;
 
 /**
  * What the CRD takes, and Go components decode. One cell may say any number of itself, and each write of everybody has
@@ -73,7 +75,7 @@ function sumsOf(cells: readonly CellStatus[], spec: SummarizedSpec): Required<Su
   };
 }
 
-/** By the PodProtector's own criterion, over all cells. */
+/** By the PodProtector's own criterion and its limit for a cell, over all cells. */
 export interface Standing {
   readonly counted: number;
   /**
@@ -83,12 +85,12 @@ export interface Standing {
   readonly promised: number;
 }
 
-export function standingOf(cells: readonly CellStatus[], spec: Pick<PodProtectorSpec, "healthCriterion">): Standing {
+export function standingOf(cells: readonly CellStatus[], spec: CountingSpec): Standing {
   const criterion = criterionFor(undefined, spec);
   let [counted, promised] = [0, 0];
   for (const { aggregation, admissionHistory } of cells) {
     const weight = totalWeight(admissionHistory?.buckets);
-    const count = aggregation === undefined ? 0 : countFor(criterion, aggregation);
+    const count = aggregation === undefined ? 0 : countFor(criterion, aggregation, spec);
     counted += count;
     promised += aggregation === undefined ? weight : Math.min(weight, count);
   }

@@ -7,7 +7,7 @@
  */
 import { type Aggregation, type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { type CountedSpec } from "../count/counted-spec.ts";
-import { countFor, type HealthCriterion, isOfReadiness } from "../count/health-criterion.ts";
+import { countFor, type HealthCriterion, isOfReadiness, saidFor } from "../count/health-criterion.ts";
 import { totalWeight } from "../history/bucket.ts";
 
 /** Why the counts of a cell are, or are not, added up. */
@@ -33,8 +33,10 @@ export interface CellFigures {
   readonly silentForMs?: number;
   /** Counted pods that meet the criterion; 0 unless the counts are in force and the cell is not silent. */
   readonly aggregated: number;
-  /** What was counted last, in force or not. */
+  /** What was counted last, in force or not, up to the limit for a cell. */
   readonly last: number;
+  /** What the cell says, where that is above the limit; absent = it is not. */
+  readonly said?: number;
   /** Pods that are not counted only because their kubelets are not heard; absent = none, or not told. */
   readonly unseen?: number;
   /**
@@ -101,14 +103,17 @@ export function figuresOf(
   const perCell = cells.map((cell): CellFigures => {
     const counts = countsState(cell, context);
     const silentForMs = context.silentForMs(cell.cellID);
-    const last = cell.aggregation === undefined ? 0 : countFor(criterion, cell.aggregation);
+    const { aggregation } = cell;
+    const last = aggregation === undefined ? 0 : countFor(criterion, aggregation, protector.spec);
+    const said = aggregation === undefined ? 0 : saidFor(criterion, aggregation);
     return {
       cellID: cell.cellID,
       counts,
       ...(silentForMs !== undefined && { silentForMs }),
       aggregated: counts === "in-force" && silentForMs === undefined ? last : 0,
       last,
-      ...unseenIn(cell.aggregation, criterion),
+      ...(said > last && { said }),
+      ...unseenIn(aggregation, criterion),
       unconfirmed: totalWeight(cell.admissionHistory?.buckets) + (context.held.get(cell.cellID)?.size ?? 0),
     };
   });

@@ -34,6 +34,8 @@ interface Reasons {
   readonly CellSilent: "NoHeartbeat";
   /** Generator: pods must stay, and none matches in any cell. */
   readonly Unmatched: "NoPods";
+  /** Generator: cells say that they have far more pods than the source asks for. */
+  readonly Implausible: "TooManyPods";
   /** Generator: the source has vanished without being deleted. */
   readonly Dangling: "SourceVanished";
   /** Generator: the source asks for a lower floor or for release, and too many others do so, or its owner keeps it. */
@@ -78,6 +80,7 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   Unusable: "Usable",
   CellSilent: "CellsReport",
   Unmatched: "NothingMissing",
+  Implausible: "CountsPlausible",
   Dangling: "SourcePresent",
   ChangeHeld: "NothingHeld",
   Undrainable: "SomeMayGo",
@@ -166,6 +169,7 @@ const states: Readonly<Record<Exclude<ConditionType, "FloorResolved">, "True" | 
   CountsPending: "False",
   CellSilent: "False",
   Unmatched: "False",
+  Implausible: "True",
   BelowFloor: "True",
   Dangling: "True",
   ChangeHeld: "True",

@@ -82,6 +82,7 @@ const podProtector = v.looseObject({
     minReadySeconds: v.pipe(v.number(), v.integer()),
     selector: labelSelector,
     aggregationSelector: v.optional(labelSelector),
+    maxPodsPerCell: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
     admissionHistoryConfig: v.optional(
       v.looseObject({
         maxConcurrentLag: v.optional(v.number()),

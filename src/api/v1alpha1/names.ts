@@ -86,6 +86,8 @@ export const overrides = {
   maxUnavailable: `${prefix}/max-unavailable`,
   minReadySeconds: `${prefix}/min-ready-seconds`,
   healthCriterion: annotations.healthCriterion,
+  /** The most pods that one cell can have: whatever a cell says of itself, it counts for no more. */
+  maxPodsPerCell: `${prefix}/max-pods-per-cell`,
   maxConcurrentLag: `${prefix}/max-concurrent-lag`,
   compactThreshold: `${prefix}/compact-threshold`,
   aggregationRateMillis: `${prefix}/aggregation-rate-millis`,

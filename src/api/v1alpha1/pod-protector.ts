@@ -63,6 +63,8 @@ export interface PodProtectorSpec {
    * go: another CRD may check nothing (accounting/count/health-criterion.ts).
    */
   readonly healthCriterion?: string;
+  /** Extension: a cell counts for no more pods, whatever it says of itself; at least 1. Absent = no limit. */
+  readonly maxPodsPerCell?: number;
   readonly admissionHistoryConfig?: AdmissionHistoryConfig;
   /**
    * Extension, of a hand-made PodProtector, as the two below: the workloads of the core whose replicas the generator

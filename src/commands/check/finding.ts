@@ -36,6 +36,7 @@ export type CheckID =
   | "generator"
   | "generator-awaited"
   | "ghost-cell"
+  | "implausible"
   | "mode"
   | "protectors"
   | "refused"

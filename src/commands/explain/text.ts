@@ -93,7 +93,7 @@ function protectorText(one: Explained, view: ExplanationView): string {
   const { core, standing, answers, refusals, forced } = one;
   const { mustStay, available, promised, free, states } = standing;
   const { terminal } = view;
-  const numbers = `must stay ${mustStay}, available ${available}, promised ${promised}, free ${free}`;
+  const numbers = `must stay ${mustStay}, available ${available}, promised ${promised}, free ${free ?? "?"}`;
   const lines = [
     `${coloured(terminal, "strong", printable(`PodProtector ${idOf(core, standing)}`))}\n`,
     ...states.map((state, index) =>

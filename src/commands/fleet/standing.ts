@@ -14,6 +14,7 @@ import { type FleetCells } from "./cells.ts";
 /** In the order in which they are shown: what is worst comes first. */
 export const states = [
   "unusable",
+  "implausible",
   "below floor",
   "cell silent",
   "not counted",
@@ -34,6 +35,7 @@ export type State = (typeof states)[number];
 
 /** The condition that says why, and since when. */
 export const conditionOf: { readonly [S in State]?: ConditionType } = {
+  implausible: "Implausible",
   "below floor": "BelowFloor",
   "cell silent": "CellSilent",
   "change held": "ChangeHeld",
@@ -50,6 +52,7 @@ export const conditionOf: { readonly [S in State]?: ConditionType } = {
 /** Those that need somebody. The others are worth a look. */
 const wrong: ReadonlySet<State> = new Set<State>([
   "unusable",
+  "implausible",
   "below floor",
   "cell silent",
   "not counted",
@@ -68,8 +71,11 @@ export interface Standing {
   readonly mustStay: number;
   readonly available: number;
   readonly promised: number;
-  /** How many pods may go now: at least 0. Without a floor, all that are available. */
-  readonly free: number;
+  /**
+   * How many pods may go now: at least 0. Without a floor, all that are available. Undefined = by counts that are not
+   * to be believed.
+   */
+  readonly free: number | undefined;
   /** All that are true of it, the worst first; ["ok"] when there is nothing to say. */
   readonly states: readonly [State, ...State[]];
 }
@@ -108,7 +114,7 @@ export function standingOf(stored: StoredProtector, cells: FleetCells | undefine
       mustStay: required,
       available: aggregated,
       promised: unconfirmed,
-      free: Math.max(0, aggregated - unconfirmed - required),
+      free: holds(protector, "Implausible") ? undefined : Math.max(0, aggregated - unconfirmed - required),
       states: statesOf(read.view, figures),
     },
   };
@@ -125,6 +131,7 @@ function statesOf({ protector, isShadow, isReleased }: ProtectorView, figures: Q
   const hasFloor = required > 0;
   const isNotCounted = cells.some(({ counts, silentForMs }) => counts !== "in-force" && silentForMs === undefined);
   const found: Partial<Record<State, boolean>> = {
+    implausible: holds(protector, "Implausible"),
     // Where it is only not known to be there, the silence of the cell is what is wrong.
     "below floor": hasFloor && left < required && missedCells(figures, required - left).length === 0,
     "cell silent": cells.some(({ silentForMs }) => silentForMs !== undefined),

@@ -25,12 +25,12 @@ export function cellsText({ figures }: Pick<Standing, "figures">): string {
   return texts.join(", ") + (cells.length > cellsMax ? ` and ${cells.length - cellsMax} more` : "");
 }
 
-function cellText({ cellID, counts, silentForMs, last, unseen, unconfirmed }: CellFigures): string {
+function cellText({ cellID, counts, silentForMs, last, said, unseen, unconfirmed }: CellFigures): string {
   const promised = unconfirmed > 0 ? ` - ${unconfirmed}` : "";
   if (silentForMs !== undefined) return `${cellID} silent ${ageText(silentForMs)} (${last}${promised})`;
   switch (counts) {
     case "in-force":
-      return `${cellID} ${last}${promised}${unseen === undefined ? "" : ` (${unseen} unseen)`}`;
+      return `${cellID} ${last}${promised}${notCounted(said, "said")}${notCounted(unseen, "unseen")}`;
     case "none":
       return `${cellID} not counted${promised}`;
     case "other-spec":
@@ -40,6 +40,10 @@ function cellText({ cellID, counts, silentForMs, last, unseen, unconfirmed }: Ce
     default:
       return assertNever(counts);
   }
+}
+
+function notCounted(pods: number | undefined, what: string): string {
+  return pods === undefined ? "" : ` (${pods} ${what})`;
 }
 
 /** Callers that a line names. */

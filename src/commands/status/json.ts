@@ -61,7 +61,7 @@ export function standingJson(standing: Standing, refused: Refusals | undefined, 
     mustStay,
     available,
     promised,
-    free,
+    free: free ?? null,
     states,
     isWrong: states.some(isWrong),
     cells: figures.cells.map(({ cellID, counts, silentForMs, last, unconfirmed }) => ({

@@ -126,7 +126,7 @@ function rowOf(line: Line, context: RowContext): Row {
       String(mustStay),
       String(available),
       String(promised),
-      String(free),
+      String(free ?? "?"),
       ...(isWide ? [isBeside ? cells : `${figures.cells.length} cells`] : []),
       { text: standing.states[0], tone: toneOf(standing.states[0]) },
     ],

@@ -66,7 +66,7 @@ export function silentCellsOf(
   const criterion = criterionFor(undefined, spec);
   let available = 0;
   for (const { cellID, aggregation } of status?.cells ?? []) {
-    const count = aggregation === undefined ? 0 : countFor(criterion, aggregation);
+    const count = aggregation === undefined ? 0 : countFor(criterion, aggregation, spec);
     if (count === 0 || stateOf(cellID, metadata.uid).kind !== "silent") available += count;
     else silent.push(cellID);
   }

@@ -1,26 +1,26 @@
 /** What a source says about its PodProtector, as conditions (docs/conditions.md). Pure. */
 import { type FoundConditions } from "../../api/v1alpha1/conditions.ts";
 import { overrides } from "../../api/v1alpha1/names.ts";
+import { type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
 import { type Floor, type FloorRule, type UndrainableReason, type UnprotectedReason } from "../../sources/floor.ts";
 import { type SourceRecord, type SourceRef } from "../../sources/source.ts";
 import { assertNever } from "../../util/assert.ts";
+import { type DroppedFields } from "../sources/source-plan.ts";
 
-/** `isCriterionDropped`: the CRD does not know the field. */
-export function sourceConditionsOf(
-  source: SourceRecord,
-  rule: FloorRule,
-  isCriterionDropped: boolean,
-): FoundConditions {
-  const { problems, healthCriterion } = source.overrides;
-  const dropped = isCriterionDropped && healthCriterion !== undefined ? [droppedCriterion] : [];
-  const message = [...problems, ...dropped].join(". ");
+/** `dropped`: fields that the CRD does not know. */
+export function sourceConditionsOf(source: SourceRecord, rule: FloorRule, dropped: DroppedFields): FoundConditions {
+  const ignored = Array.from(dropped).filter((field) => source.overrides[field] !== undefined);
+  const message = [...source.overrides.problems, ...ignored.map(droppedText)].join(". ");
   const OverrideIgnored = message !== "" && ({ reason: "InvalidAnnotation", message } as const);
   return { ...floorConditions(source, source.spec.floorBy(rule)), OverrideIgnored };
 }
 
-const droppedCriterion =
-  `Ignoring the annotation ${overrides.healthCriterion}: the CRD of PodProtectors does not know ` +
-  "spec.healthCriterion; apply the CRD of this release, and restart the generator";
+function droppedText(field: keyof typeof overrides & keyof PodProtectorSpec): string {
+  return (
+    `Ignoring the annotation ${overrides[field]}: the CRD of PodProtectors does not know ` +
+    `spec.${field}; apply the CRD of this release, and restart the generator`
+  );
+}
 
 /** At any number of replicas the same words: scaling alone costs no write. */
 export function floorConditions({ kind, name }: Pick<SourceRef, "kind" | "name">, floor: Floor): FoundConditions {

@@ -17,10 +17,19 @@ export interface FloorBefore {
 
 /** What the annotation says, if that is within the window; undefined also when it cannot be read. */
 export function floorBeforeOf({ metadata }: PodProtector, now: EpochMicros): FloorBefore | undefined {
+  const noted = readFloorBefore({ metadata });
+  return noted === undefined || Math.abs(now - noted.at) > windowMicros ? undefined : noted;
+}
+
+/** The same, however long ago: the floor before it was lowered last. */
+export function lastFloorBefore({ metadata }: Pick<PodProtector, "metadata">): number | undefined {
+  return readFloorBefore({ metadata })?.highest;
+}
+
+function readFloorBefore({ metadata }: Pick<PodProtector, "metadata">): FloorBefore | undefined {
   const [, digits, time] = /^(\d{1,9})@(.+)$/.exec(metadata.annotations?.[annotations.floorBefore] ?? "") ?? [];
   const at = parseTime(time);
-  if (digits === undefined || at === undefined || Math.abs(now - at) > windowMicros) return undefined;
-  return { highest: Number(digits), at };
+  return digits === undefined || at === undefined ? undefined : { highest: Number(digits), at };
 }
 
 export function formatFloorBefore({ highest, at }: FloorBefore): string {

@@ -21,9 +21,12 @@ import { type LogFields, type Logger } from "../../util/logger.ts";
 import { printable } from "../../util/printable.ts";
 import { driftFields, driftPatch, readEditor } from "./drift.ts";
 import {
+  type DroppableField,
+  type DroppedFields,
   inLogs,
   isGeneratedFor,
   newOptional,
+  noteDropped,
   protectorNameOf,
   protectorTypeMeta,
   type WantedProtector,
@@ -67,7 +70,7 @@ export class ProtectorLifecycle {
   readonly #logger: Logger;
   readonly #events: LifecycleOptions["events"];
 
-  #isCriterionDropped = false;
+  readonly #dropped = new Set<DroppableField>();
 
   constructor(options: LifecycleOptions) {
     this.#core = options.core;
@@ -77,11 +80,11 @@ export class ProtectorLifecycle {
   }
 
   /**
-   * Whether the CRD dropped spec.healthCriterion when it was written: that of another release does. It is not written
-   * any more, or it would be for ever.
+   * Fields of the spec that the CRD dropped when they were written: that of another release does. They are not written
+   * any more, or they would be for ever.
    */
-  get isCriterionDropped(): boolean {
-    return this.#isCriterionDropped;
+  get dropped(): DroppedFields {
+    return this.#dropped;
   }
 
   /**
@@ -168,9 +171,7 @@ export class ProtectorLifecycle {
     const patch = driftPatch(stored.protector, wanted, floorBefore);
     if (patch === undefined) return;
     const synced = await this.#patch(stored, patch, signal);
-    const { healthCriterion } = wanted.optional;
-    if (synced !== undefined && healthCriterion !== undefined)
-      this.#isCriterionDropped = synced.protector.spec.healthCriterion === undefined;
+    if (synced !== undefined) noteDropped(this.#dropped, wanted.optional, synced.protector.spec);
     this.#onAction("Sync", wanted.kind, wanted);
     if (synced !== undefined) this.#tellOfSync(stored.protector, wanted, managedFields);
   }
@@ -384,7 +385,7 @@ function keptOf(
 
 /** newOptional has these. */
 function withoutOptional(spec: PodProtectorSpec | undefined): Partial<PodProtectorSpec> {
-  const { healthCriterion: _, admissionHistoryConfig: __, ...others } = spec ?? {};
+  const { healthCriterion: _, maxPodsPerCell: __, admissionHistoryConfig: ___, ...others } = spec ?? {};
   return others;
 }
 

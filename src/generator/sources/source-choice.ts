@@ -11,7 +11,7 @@ import { type SourceRecord } from "../../sources/source.ts";
 import { assert } from "../../util/assert.ts";
 import { askedNumber, keptNumberOf } from "./kept.ts";
 import { type NamespaceModes } from "./namespace-modes.ts";
-import { planFor, type WantedProtector } from "./source-plan.ts";
+import { planFor, type PlanOptions, type WantedProtector } from "./source-plan.ts";
 
 export class SourceChoice {
   readonly #common: CompiledSelector;
@@ -45,8 +45,8 @@ export interface WantedProtectorsOptions {
     "sourceSelector" | "deploymentPlugin" | "percentRounding" | "singleReplica"
   >;
   readonly modes: Pick<NamespaceModes, "of" | "criterionOf" | "keepOf">;
-  /** Whether the CRD drops spec.healthCriterion. */
-  readonly lifecycle: { readonly isCriterionDropped: boolean };
+  /** Which fields of the spec the CRD drops. */
+  readonly lifecycle: Required<Pick<PlanOptions, "dropped">>;
 }
 
 export class WantedProtectors {
@@ -65,8 +65,8 @@ export class WantedProtectors {
     const mode = modes.of(source.namespace, known?.protector);
     if (mode === undefined || mode === "off") return undefined;
     const healthCriterion = modes.criterionOf(source.namespace);
-    const { isCriterionDropped } = lifecycle;
-    return planFor(source, config, { mode, healthCriterion }, { isCriterionDropped, keeps: this.keeps(source, known) });
+    const keeps = this.keeps(source, known);
+    return planFor(source, config, { mode, healthCriterion }, { dropped: lifecycle.dropped, keeps });
   }
 
   /** The number below which the floor of the source may not fall unheld, as it asks for it, protected or not. */

@@ -44,8 +44,8 @@ export interface OfNamespace {
 
 /** What is known of the core beside the source. */
 export interface PlanOptions {
-  /** The CRD does not know the field healthCriterion. */
-  readonly isCriterionDropped?: boolean;
+  /** Fields of the spec that the CRD does not know; absent = none. */
+  readonly dropped?: DroppedFields;
   /** The number that is kept; undefined = none. */
   readonly keeps?: number | undefined;
 }
@@ -56,11 +56,11 @@ export function planFor(
   source: SourceRecord,
   rule: FloorRule,
   { mode, healthCriterion }: OfNamespace = unlabelled,
-  { isCriterionDropped = false, keeps }: PlanOptions = {},
+  { dropped = noneDropped, keeps }: PlanOptions = {},
 ): WantedProtector {
   const { kind, namespace, name, uid, overrides, spec } = source;
   const criterion = overrides.healthCriterion ?? healthCriterion;
-  const optional = optionalFieldsOf({ ...overrides, healthCriterion: criterion }, isCriterionDropped);
+  const optional = optionalFieldsOf({ ...overrides, healthCriterion: criterion }, dropped);
   const overridden = overriddenText(optional);
   return {
     kind,
@@ -169,18 +169,30 @@ function shortened(text: string, lengthMax: number): string {
 export const protectorTypeMeta = { apiVersion, kind: "PodProtector" } as const;
 
 const historyFields = ["maxConcurrentLag", "compactThreshold", "aggregationRateMillis"] as const;
+/** Extensions of the spec itself, which the CRD of an earlier release or of the Go original drops. */
+const droppableFields = ["healthCriterion", "maxPodsPerCell"] as const;
+export type DroppableField = (typeof droppableFields)[number];
+export type DroppedFields = ReadonlySet<DroppableField>;
+const noneDropped: DroppedFields = new Set();
 /** By what the annotation calls them. */
-const fields = ["healthCriterion", ...historyFields] as const;
+const fields = [...droppableFields, ...historyFields] as const;
 
 /** Absent = people may tune it. */
 export type OptionalFields = { readonly [F in (typeof fields)[number]]?: string | number };
 
-/** `isCriterionDropped`: the CRD does not know the field healthCriterion. */
-export function optionalFieldsOf(
-  { healthCriterion, historyConfig }: Overrides,
-  isCriterionDropped: boolean,
-): OptionalFields {
-  return { ...historyConfig, ...(healthCriterion !== undefined && !isCriterionDropped && { healthCriterion }) };
+/** Without those that the CRD does not know. */
+export function optionalFieldsOf(overrides: Overrides, dropped: DroppedFields): OptionalFields {
+  const known = droppableFields.filter((field) => overrides[field] !== undefined && !dropped.has(field));
+  return { ...overrides.historyConfig, ...Object.fromEntries(known.map((field) => [field, overrides[field]])) };
+}
+
+/** After a write of `written`: notes which of these fields the CRD has kept, and which not. */
+export function noteDropped(dropped: Set<DroppableField>, written: OptionalFields, spec: PodProtectorSpec): void {
+  for (const field of droppableFields) {
+    if (written[field] === undefined) continue;
+    if (spec[field] === undefined) dropped.add(field);
+    else dropped.delete(field);
+  }
 }
 
 /** The annotation "overridden" of an object that has these; undefined = it has none. */
@@ -213,14 +225,23 @@ function formerlyOverridden({ metadata }: PodProtector): readonly string[] {
   return metadata.annotations?.[annotations.overridden]?.split(",") ?? [];
 }
 
-function optionalIn({ healthCriterion, admissionHistoryConfig: history }: PodProtectorSpec): OptionalFields {
+function optionalIn(spec: PodProtectorSpec): OptionalFields {
+  const { healthCriterion, maxPodsPerCell, admissionHistoryConfig: history } = spec;
   const { maxConcurrentLag, compactThreshold, aggregationRateMillis } = history ?? {};
-  return { healthCriterion, maxConcurrentLag, compactThreshold, aggregationRateMillis } as OptionalFields;
+  return {
+    healthCriterion,
+    maxPodsPerCell,
+    maxConcurrentLag,
+    compactThreshold,
+    aggregationRateMillis,
+  } as OptionalFields;
 }
 
-function inSpec({ healthCriterion, ...history }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function inSpec(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const isOwn = ([field]: [string, unknown]): boolean => droppableFields.some((known) => known === field);
+  const history = Object.fromEntries(Object.entries(values).filter((entry) => !isOwn(entry)));
   return {
-    ...(healthCriterion === undefined ? {} : { healthCriterion }),
+    ...Object.fromEntries(Object.entries(values).filter(isOwn)),
     ...(Object.keys(history).length === 0 ? {} : { admissionHistoryConfig: history }),
   };
 }

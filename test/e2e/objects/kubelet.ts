@@ -14,6 +14,8 @@ export interface KubeletOptions {
   readonly namespace?: string;
   /** The node for pods without one; leave it out where a scheduler runs. */
   readonly bindTo?: string;
+  /** With bindTo: pods of other nodes are left alone. */
+  readonly isAlone?: true;
   /** From binding to Ready; default 0. "never" leaves pods as they were created. */
   readonly readyDelayMs?: number | "never";
   /** From the deletionTimestamp to the confirmation; default 0. "never" leaves pods terminating. */
@@ -34,7 +36,7 @@ const triesMax = 60;
 const failuresMax = 20;
 
 export function startKubelet(options: KubeletOptions): Kubelet {
-  const { admin, bindTo, readyDelayMs = 0, terminationDelayMs = 0 } = options;
+  const { admin, bindTo, isAlone = false, readyDelayMs = 0, terminationDelayMs = 0 } = options;
   const abort = new AbortController();
   const limiter = new Limiter(requestsInFlight);
   /** `<uid>/<action>` of what is under way or done: each happens once per pod, unless it failed. */
@@ -82,6 +84,7 @@ export function startKubelet(options: KubeletOptions): Kubelet {
   const reconcile = async (pod: Pod): Promise<void> => {
     const { name, namespace = "", uid, deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
     const path = podPath(namespace, name);
+    if (isAlone && pod.spec.nodeName !== undefined && pod.spec.nodeName !== bindTo) return;
     if (deletionTimestamp !== undefined) {
       // Without a grace period the API server removes the pod in the same request.
       if (deletionGracePeriodSeconds === 0) return;

@@ -55,6 +55,7 @@ const specFields: Fields<PodProtectorSpec> = {
   selector,
   aggregationSelector: selector,
   healthCriterion: "leaf",
+  maxPodsPerCell: "leaf",
   admissionHistoryConfig: { maxConcurrentLag: "leaf", compactThreshold: "leaf", aggregationRateMillis: "leaf" },
   targets: { apiVersion: "leaf", kind: "leaf", name: "leaf", selector },
   maxUnavailable: "leaf",

@@ -56,6 +56,8 @@ const ofCore: ReadonlyMap<string, Limit> = new Map<string, Limit>([
   ["aggregator_table_entries barrier-pool", ofProtectors],
   ["aggregator_table_entries fence-pool", ofPods],
   ["aggregator_table_entries fences", ofPods],
+  ["aggregator_table_entries pods", ofPods],
+  ["aggregator_table_entries unseen-pods", ofPods],
   ["aggregator_table_entries fences-waiting", ({ pods }) => Math.min(pods, fencesWaitingMax)],
 ]);
 

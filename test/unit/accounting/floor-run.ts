@@ -9,7 +9,7 @@ import { type Faults, type FloorWorld, type WorldOptions } from "./floor-world.t
 
 const stepsPerWorld = 400;
 
-function optionsOf(rng: Rng, faults: Faults): WorldOptions {
+function optionsOf(rng: Rng, faults: Faults, hasLiar: boolean): WorldOptions {
   const takesVersions = (["nothing", "evictions", "evictions and a Go component"] as const)[Math.floor(rng.next() * 3)];
   const cells = rng.next() < 0.6 ? ["a"] : ["a", "b"];
   const podsPerCell = 2 + Math.floor(rng.next() * 8);
@@ -20,6 +20,7 @@ function optionsOf(rng: Rng, faults: Faults): WorldOptions {
     minReadySeconds: rng.next() < 0.5 ? 0 : 30,
     aggregatorsPerCell: rng.next() < 0.7 ? 1 : 2,
     takesVersions: takesVersions ?? "nothing",
+    ...(hasLiar && { liar: { cellID: "liar", limit: 1 + Math.floor(rng.next() * podsPerCell) } }),
     faults,
   };
 }
@@ -85,6 +86,7 @@ function step(world: AggregatedWorld): void {
   if (draw < 0.2) reviewSome(world);
   else if (draw < 0.27) commitOne(world);
   else if (draw < 0.34) changePods(world);
+  else if (draw < 0.37 && world.options.liar !== undefined) world.lie();
   else if (draw < 0.35 && world.options.takesVersions === "evictions and a Go component") world.strip();
   else moveAggregator(world);
 }
@@ -116,11 +118,36 @@ export function heal(world: AggregatedWorld): number {
 }
 
 /** One run of the world of that seed. Throws "floor broken…" when an admission took the workload under its floor. */
-export function run(seed: number, faults: Faults = {}): AggregatedWorld {
+function run(seed: number, faults: Faults = {}, hasLiar = false): AggregatedWorld {
   const rng = createSeededRng(seed);
-  const world = new AggregatedWorld(optionsOf(rng, faults), rng);
+  const world = new AggregatedWorld(optionsOf(rng, faults, hasLiar), rng);
   for (let count = 0; count < stepsPerWorld; count += 1) step(world);
   return world;
+}
+
+/**
+ * No world of the seeds, in which one cell lies, costs the other cells more than a cell can have; and where the
+ * workload does not say how many that is, some do.
+ */
+export function assertLiesAreLimited(seeds: number): void {
+  const all = Array.from({ length: seeds }, (_, index) => index + 1);
+  const admitted = all.reduce((sum, seed) => sum + run(seed, {}, true).quotaAdmissions, 0);
+  assert.ok(admitted > seeds / 2, `only ${admitted} admissions took quota: the worlds are too quiet`);
+  assert.ok(
+    all.some((seed) => isBroken(seed, { unlimitedCells: true }, true)),
+    "lies without a limit cost nothing",
+  );
+}
+
+/** Whether an admission took the workload of that world under its floor. */
+export function isBroken(seed: number, faults: Faults, hasLiar = false): boolean {
+  try {
+    run(seed, faults, hasLiar);
+    return false;
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith("floor broken")) return true;
+    throw error;
+  }
 }
 
 /** No world of the seeds breaks its floor, and all of them heal; they admit enough to show something. */

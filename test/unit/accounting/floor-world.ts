@@ -19,7 +19,7 @@ import { summarize } from "../../../src/accounting/count/summary.ts";
 import { digestOfUID, unpackDigests } from "../../../src/accounting/history/uid-digest.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type Rng } from "../../../src/util/rng.ts";
-import { at, context, disruption, pod as samplePod, protector, timeText, version } from "./samples.ts";
+import { at, context, counts, disruption, pod as samplePod, protector, timeText, version } from "./samples.ts";
 
 /** Rules that a test switches off, to see that the world notices. */
 export interface Faults {
@@ -40,6 +40,8 @@ export interface Faults {
   readonly namedAreDeletes?: boolean;
   /** The aggregator looks at the newest bucket as if it had been there all the time. */
   readonly gapsAreContinuous?: boolean;
+  /** The workload says nothing of how many pods a cell can have. */
+  readonly unlimitedCells?: boolean;
 }
 
 export interface WorldOptions {
@@ -54,6 +56,8 @@ export interface WorldOptions {
    * "nothing": DELETEs hang as long as they like.
    */
   readonly takesVersions: "nothing" | "evictions" | "evictions and a Go component";
+  /** A cell besides, whose token somebody else has, and the most pods that the workload says a cell can have. */
+  readonly liar?: { readonly cellID: string; readonly limit: number };
   readonly faults: Faults;
 }
 
@@ -107,8 +111,11 @@ export class FloorWorld {
   constructor(options: WorldOptions, rng: Rng) {
     this.options = options;
     this.rng = rng;
-    this.objects = [protector(options.minAvailable, [], options.minReadySeconds)];
-    for (const cellID of options.cells) {
+    const { liar, faults } = options;
+    const plain = protector(options.minAvailable, [], options.minReadySeconds);
+    const limited = liar !== undefined && faults.unlimitedCells !== true && { maxPodsPerCell: liar.limit };
+    this.objects = [{ ...plain, spec: { ...plain.spec, ...limited } }];
+    for (const cellID of liar === undefined ? options.cells : [...options.cells, liar.cellID]) {
       this.events.set(cellID, []);
       for (let count = 0; count < options.podsPerCell; count += 1) this.createPod(cellID, -3600);
     }
@@ -178,14 +185,14 @@ export class FloorWorld {
     );
   }
 
-  /** Pods that are available and not admitted for deletion. */
+  /** Pods that are available and not admitted for deletion, but for those of a cell that lies. */
   untouched(): number {
     return this.pods.filter((pod) => this.#isUntouched(pod)).length;
   }
 
   #isUntouched(pod: WorldPod): boolean {
     const isLive = !pod.isGone && !pod.record.isTerminating;
-    return isLive && this.isHealthy(pod.record) && !this.isAdmitted(pod);
+    return pod.cellID !== this.options.liar?.cellID && isLive && this.isHealthy(pod.record) && !this.isAdmitted(pod);
   }
 
   /**
@@ -260,7 +267,8 @@ export class FloorWorld {
     }
     if (!takesQuota || this.untouched() >= untouchedBefore) return;
     this.quotaAdmissions += 1;
-    const standing = this.untouched() + this.ownUnavailability();
+    // What the other cells lose by a lie is no more than a cell can have.
+    const standing = this.untouched() + this.ownUnavailability() + (this.options.liar?.limit ?? 0);
     assert.ok(
       standing >= this.options.minAvailable,
       `floor broken: ${standing} of ${this.options.minAvailable} at ${this.nowMs} ms`,
@@ -325,6 +333,25 @@ export class FloorWorld {
       };
     });
     this.write({ ...this.object, status: { ...status, cells } });
+  }
+
+  /** The cell that lies says whatever comes to its mind: of its pods, and of what is promised there. */
+  lie(): void {
+    const { liar } = this.options;
+    const { status } = this.object;
+    if (liar === undefined || status === undefined) return;
+    const pods = Math.floor(10 ** (this.rng.next() * 6));
+    const counter = Math.floor(this.rng.next() * 5) - 1;
+    const said: CellStatus = {
+      cellID: liar.cellID,
+      aggregation: counts(
+        pods,
+        this.chance(0.5) ? { resourceVersion: version(Math.floor(this.rng.next() * 1e9)) } : {},
+      ),
+      admissionHistory: this.chance(0.5) ? {} : { buckets: [{ startTime: timeText(this.nowMs / 1000), counter }] },
+    };
+    const cells = [...status.cells.filter(({ cellID }) => cellID !== liar.cellID), said];
+    this.write({ ...this.object, status: { cells, summary: summarize(cells, this.object.spec) } });
   }
 
   /** A mark of time for lastEventTime: as coarse as Kubernetes' own. */

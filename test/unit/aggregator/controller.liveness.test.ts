@@ -126,6 +126,16 @@ test("when protectors and pods go, what was kept about them is freed", async (t)
   assert.equal(aggregator.sizes().fences, 0, "fences are forgotten with time");
 });
 
+test("the number of pods whose kubelets are not heard is shown beside that of all", async (t) => {
+  const { rig, aggregator } = await counted(t, {});
+  const { pods: all, "unseen-pods": none } = aggregator.sizes();
+  assert.deepEqual([all, none], [3, 0]);
+  await rig.loseSight("a");
+  await rig.clock.advance(1000);
+  const { pods, "unseen-pods": unseen } = aggregator.sizes();
+  assert.deepEqual([pods, unseen], [3, 1]);
+});
+
 test("pods that may not be fenced are tried again after some windows", async (t) => {
   const { rig, worker } = await counted(t, { trigger: true });
   worker.onRequest = (_, what) => (fencePatch.test(what) ? new KubeError("forbidden", "no") : undefined);

@@ -31,6 +31,8 @@ test("the registry takes every metric with the labels that the aggregator sets",
     "fence-pool": 6,
     fences: 7,
     "fences-waiting": 8,
+    pods: 100,
+    "unseen-pods": 40,
   });
   metrics.setOldestOpen({ delete: 1, eviction: 90, packed: 0, unknown: 2 });
   metrics.fullestHistory.set({}, 0.5);
@@ -50,6 +52,8 @@ test("the registry takes every metric with the labels that the aggregator sets",
     'aggregator_table_entries{table="fence-pool"} 6',
     'aggregator_table_entries{table="fences"} 7',
     'aggregator_table_entries{table="fences-waiting"} 8',
+    'aggregator_table_entries{table="pods"} 100',
+    'aggregator_table_entries{table="unseen-pods"} 40',
     'extension_fields_pruned_total{role="aggregator",core="core"} 1',
     "aggregator_snapshot_age_seconds 3",
     'aggregator_oldest_open_admission_age_seconds{kind="eviction"} 90',

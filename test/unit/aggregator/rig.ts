@@ -173,6 +173,16 @@ export class Rig {
     await this.workerEngine.patch(types.pods, "default", name, patch, { subresource: "status" });
   }
 
+  /** The control plane no longer hears the kubelet of a pod. */
+  async loseSight(name: string): Promise<void> {
+    const conditions = [
+      { type: "ContainersReady", status: "True" },
+      { type: "Ready", status: "False" },
+    ];
+    const patch = { contentType: "application/merge-patch+json", body: { status: { conditions } } };
+    await this.workerEngine.patch(types.pods, "default", name, patch, { subresource: "status" });
+  }
+
   async relabel(name: string, labels: object): Promise<void> {
     const patch = { contentType: "application/merge-patch+json", body: { metadata: { labels } } };
     await this.workerEngine.patch(types.pods, "default", name, patch);

@@ -47,6 +47,7 @@ test("all that can be overridden is read", () => {
     protect: "false",
     "min-available": "5",
     keep: "3",
+    "max-pods-per-cell": "50",
   });
   assert.deepEqual(found, {
     isOptedOut: true,
@@ -54,6 +55,7 @@ test("all that can be overridden is read", () => {
     keep: 3,
     minReadySeconds: undefined,
     healthCriterion: "Initialized",
+    maxPodsPerCell: 50,
     historyConfig: { maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMillis: 2_147_483_647 },
     problems: [],
   });
@@ -66,6 +68,7 @@ test("what cannot be read is as if it were absent, and says what is allowed", ()
     ["max-unavailable", "-1", "a whole number from 0 to 2147483647, or a percentage from 0% to 100%"],
     ["min-ready-seconds", "2147483648", "a whole number from 0 to 2147483647"],
     ["compact-threshold", "0", "a whole number from 1 to 2147483647"],
+    ["max-pods-per-cell", "0", "a whole number from 1 to 2147483647"],
     ["health-criterion", "ready", "one of Scheduled, Initialized, Running, Ready, Available"],
     ["protect", "no", "true or false"],
   ] as const) {

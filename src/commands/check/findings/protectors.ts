@@ -43,13 +43,30 @@ function invalidText(invalid: readonly InvalidProtector[]): string {
 }
 
 interface ConditionTold extends Remedy {
-  readonly check: "undrainable" | "dangling" | "change-held" | "counts-pending" | "annotation-ignored" | "cell-silent";
+  /** Absent: it is a warning. */
+  readonly level?: "fail";
+  readonly check:
+    | "implausible"
+    | "undrainable"
+    | "dangling"
+    | "change-held"
+    | "counts-pending"
+    | "annotation-ignored"
+    | "cell-silent";
   readonly type: ConditionType;
   /** After the number of objects. */
   readonly text: (count: number) => string;
 }
 
 const conditionTold: readonly ConditionTold[] = [
+  {
+    level: "fail",
+    check: "implausible",
+    type: "Implausible",
+    text: (count) => `${counted(count, "PodProtector")} with far more pods counted than the workload asks for`,
+    cure: "look at the aggregators of the cells that the condition names; if the pods are there, say how many can be",
+    page: "docs/runbooks/counts-implausible.md",
+  },
   {
     check: "undrainable",
     type: "Undrainable",
@@ -95,9 +112,10 @@ const conditionTold: readonly ConditionTold[] = [
 ];
 
 function ofCondition(valid: readonly StoredProtector[], told: ConditionTold): readonly Finding[] {
-  const { check, type, text, cure, page } = told;
+  const { level, check, type, text, cure, page } = told;
+  const say = level === "fail" ? fail : warn;
   const names = valid.filter(({ protector }) => holds(protector, type)).map(({ key }) => key);
-  return names.length === 0 ? [] : [warn(check, `${text(names.length)}: ${namesText(names)}`, { cure, page })];
+  return names.length === 0 ? [] : [say(check, `${text(names.length)}: ${namesText(names)}`, { cure, page })];
 }
 
 /** Refusing is what Podseidon is for; but who asks for it, a person who looks for a fault wants to know. */

@@ -47,7 +47,8 @@ export interface Figures {
   readonly mustStay: number;
   readonly available: number;
   readonly promised: number;
-  readonly free: number;
+  /** Undefined = by counts that are not to be believed. */
+  readonly free: number | undefined;
   readonly cells: readonly CellShare[];
 }
 
@@ -127,7 +128,7 @@ export interface RowState {
 }
 
 /** Pods cannot be protected, or too few are left: look at these first. */
-const bad: ReadonlySet<State> = new Set<State>(["unusable", "below floor", "cell silent"]);
+const bad: ReadonlySet<State> = new Set<State>(["unusable", "implausible", "below floor", "cell silent"]);
 /** Somebody will be told no, or is not listened to. */
 const warnings: ReadonlySet<State> = new Set<State>(["at floor", "undrainable", "override ignored", "spec ignored"]);
 

@@ -24,8 +24,12 @@ export function figuresText(figures: QuotaFigures): string {
 function countText(cell: CellFigures): string {
   const { silentForMs, last, unconfirmed } = cell;
   const promised = unconfirmed > 0 ? ` - ${unconfirmed}` : "";
-  if (silentForMs === undefined) return `${countedText(cell)}${promised}${unseenText(cell)}`;
+  if (silentForMs === undefined) return `${countedText(cell)}${promised}${saidText(cell)}${unseenText(cell)}`;
   return `silent for ${ageText(silentForMs)} (${last}${promised} before)`;
+}
+
+function saidText({ said }: CellFigures): string {
+  return said === undefined ? "" : ` (of ${said} by its own word)`;
 }
 
 function unseenText({ unseen }: CellFigures): string {

@@ -80,7 +80,10 @@ function keptIn(object: PodProtector, criterion: HealthCriterion): ReadonlyMap<s
     (object.status?.cells ?? []).map(({ cellID, aggregation }) => {
       const promised = weightOf(object, (one) => one === cellID);
       // Without counts, the pods may be those of another cell.
-      return [cellID, aggregation === undefined ? -promised : Math.max(0, countFor(criterion, aggregation) - promised)];
+      return [
+        cellID,
+        aggregation === undefined ? -promised : Math.max(0, countFor(criterion, aggregation, object.spec) - promised),
+      ];
     }),
   );
 }

@@ -3,6 +3,24 @@ import { type Mutation } from "../mutation.ts";
 
 export const mutationsOfCounts: readonly Mutation[] = [
   {
+    name: "cells-count-for-what-they-say",
+    why: "a cell counts for no more pods than the workload says it can have",
+    file: "accounting/count/health-criterion.ts",
+    find: `return Math.min(saidFor(criterion, counts), maxPodsPerCell);`,
+    replace: `return saidFor(criterion, counts);`,
+    scenario: "76-numbers-of-one-cell",
+  },
+  {
+    name: "promises-come-off-what-is-said",
+    why: "what a cell has promised is taken from the pods that it counts for, not from what it says",
+    file: "accounting/reserve/quota-figures.ts",
+    find: `function takenBy({ counts, silentForMs, aggregated, unconfirmed }: CellFigures): number {\n`,
+    replace:
+      `function takenBy({ counts, silentForMs, aggregated, unconfirmed, said = aggregated }: CellFigures): number {\n` +
+      `  if (said > aggregated) return Math.max(0, unconfirmed - (said - aggregated));\n`,
+    scenario: "76-numbers-of-one-cell",
+  },
+  {
     name: "no-count-fence",
     why: "nobody writes counts from an older snapshot than the recorded one",
     file: "accounting/count/cell-plan.ts",

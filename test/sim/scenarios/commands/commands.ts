@@ -16,7 +16,7 @@
  *   podgc X -> allowed|refused: TEXT|gone
  *                                        pod garbage collection finds that the Node object of the pod is gone
  *   budget N                             a PodDisruptionBudget that allows N disruptions
- *   protector NAME [min=2] [minready=30] [selector=K=V] [counting=K=V] [rate=10s] [follows=N]
+ *   protector NAME [min=2] [limit=N for a cell] [minready=30] [selector=K=V] [counting=K=V] [rate=10s] [follows=N]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none; follows: its floor is 75 % of the first N workloads;
  *                                        [shadow]: it refuses nothing; [enforced]: it does again
@@ -41,7 +41,8 @@
  *   strip NAME                           a person takes its finalizers off
  *   crd delete|install                   of PodProtectors, in the core
  *   go-write [admits=1] [generation]     a Go webhook's status write, which strips all extensions, or only generations
- *   go-count N                           a Go aggregator's write of the first cell: N pods, and no admissions
+ *   go-count N [forged]                  a Go aggregator's write of the first cell: N pods, and no admissions; forged:
+ *                                        its own aggregator seems to say N, and all else stays
  *   misdate 2h                           the counts of the first cell seem to be recounted so far in the future
  *   forge UID version=N [cell=C] [digits=N]
  *                                        a bucket for a pod that does not exist, with so long a text of digests;

@@ -15,18 +15,18 @@ import { namespace } from "../../clusters/namespaces.ts";
 import { protectorOf } from "../../core.ts";
 import { type Run, type Stage } from "./stage.ts";
 
-/** Writes the status of "web" as somebody else than the product. */
+/** Writes the status of the PodProtector of "web" as somebody else than the product. */
 async function writeStatus(
   stage: Stage,
   change: (cells: readonly CellStatus[]) => readonly CellStatus[],
 ): Promise<void> {
   const { engine } = stage.core.server;
-  const object = engine.get(stage.core.protectors, namespace, "web");
+  const object = engine.get(stage.core.protectors, namespace, stage.protector);
   const before = protectorOf(object);
   const cells = change(before.status?.cells ?? []);
   const status: PodProtectorStatus = { ...before.status, cells, summary: summarize(cells, before.spec) };
   const body = { ...object, status } as unknown as JsonObject;
-  await stage.during(engine.update(stage.core.protectors, namespace, "web", body, { subresource: "status" }));
+  await stage.during(engine.update(stage.core.protectors, namespace, stage.protector, body, { subresource: "status" }));
 }
 
 function stripped({
@@ -78,19 +78,26 @@ export const goWrite: Run = async (stage, args) => {
 
 /**
  * go-count N: an aggregator of the Go original writes the first cell. By its late watch N pods are available; by the
- * clock of some event it has seen all admissions, and forgets them.
+ * clock of some event it has seen all admissions, and forgets them. Forged: who has the token of our own aggregator
+ * says so, and changes nothing else.
  */
 export const goCount: Run = async (stage, args) => {
   const count = Number(args.word("the number of pods"));
   // Whichever was counted first, and so comes first in the status.
   const [first] = stage.world.cells;
   const cellID = first?.name ?? "";
-  const aggregation: Aggregation = {
-    totalReplicas: count,
-    availableReplicas: count,
-    readyReplicas: count,
-    lastEventTime: formatMicroTime(stage.core.node.clock.epochMicros()),
-  };
+  const numbers = { totalReplicas: count, availableReplicas: count, readyReplicas: count };
+  if (args.flag("forged"))
+    return await writeStatus(stage, (cells) =>
+      cells.map((cell) => {
+        if (cell.cellID !== cellID || cell.aggregation === undefined) return cell;
+        // Of no snapshot that there was.
+        const { resourceVersion: _, ...said } = cell.aggregation;
+        return { ...cell, aggregation: { ...said, ...numbers } };
+      }),
+    );
+  const lastEventTime = formatMicroTime(stage.core.node.clock.epochMicros());
+  const aggregation: Aggregation = { ...numbers, lastEventTime };
   await writeStatus(stage, (cells) =>
     cells.some((cell) => cell.cellID === cellID)
       ? cells.map(({ admissionHistory: _, ...cell }) =>

@@ -1,7 +1,7 @@
 /**
  * How a scenario begins:
  *
- *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
+ *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [limit=N] [minready=30] [selector=K=V] [counting=K=V] [compact=N]
  *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
  *   [crd=upstream] [silent-after=3m] [hour=4m] [lends] [released-when-deleted] [east=2 [east-lends]]
  *
@@ -138,6 +138,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const selector = args.label("selector");
   const counting = args.label("counting");
   const min = args.setting("min");
+  const limit = args.setting("limit");
   const rate = args.setting("rate");
   const follows = args.setting("follows");
   const isBroken = args.flag("broken");
@@ -147,6 +148,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const minReady = args.setting("minready") ?? (isNew ? String(world.plan.minReadySeconds) : undefined);
   const spec: JsonObject = {
     ...(min !== undefined && { minAvailable: Number(min) }),
+    ...(limit !== undefined && { maxPodsPerCell: Number(limit) }),
     ...(minReady !== undefined && { minReadySeconds: Number(minReady) }),
     ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
     ...(rate !== undefined && { admissionHistoryConfig: { aggregationRateMillis: args.duration(rate) } }),

@@ -16,6 +16,36 @@ export const rules: readonly Mutation[] = [
     replace: `const wasQuiet = countedAt !== undefined && countedAt < covered;`,
   },
   {
+    name: "repairs-need-the-floor",
+    why: "to who repairs dead nodes an unseen pod is one that is not Ready",
+    file: "accounting/reserve/disruption.ts",
+    find: `if (isUnseenBy(criterion, pod) && disruption.isRepair !== true && !bestEffort) return "floor";`,
+    replace: `if (isUnseenBy(criterion, pod) && !bestEffort) return "floor";`,
+  },
+  {
+    name: "unseen-pods-never-go",
+    why: "where the pods that are seen reach the floor, an unseen one costs nothing",
+    file: "accounting/reserve/reservation.ts",
+    find: `if (refusal !== undefined) return { verdict: refusal };\n    if (isUnrecorded)`,
+    replace:
+      `if (need === "floor" && disruption.isRepair !== true)\n` +
+      `      return { verdict: { kind: "rejected", figures, isUnseen: true } };\n    if (isUnrecorded)`,
+  },
+  {
+    name: "whatever-cells-say-is-plausible",
+    why: "a sum far above what the source asks for is told to people",
+    file: "generator/conditions/plausible-counts.ts",
+    find: `if (said.reduce((sum, { pods }) => sum + pods, 0) <= perCell * said.length) return false;`,
+    replace: `if (perCell > 0) return false;`,
+  },
+  {
+    name: "cells-beyond-the-limit-count-for-nothing",
+    why: "a cell that has more pods than its workload says it can have counts for as many as that",
+    file: "accounting/count/health-criterion.ts",
+    find: `return Math.min(saidFor(criterion, counts), maxPodsPerCell);`,
+    replace: `return saidFor(criterion, counts) > maxPodsPerCell ? 0 : saidFor(criterion, counts);`,
+  },
+  {
     name: "invalid-selectors-stop-the-counts",
     why: "when a selector turns invalid, the aggregator counts by the last valid one",
     file: "aggregator/counting/match-table.ts",

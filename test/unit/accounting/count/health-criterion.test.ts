@@ -6,6 +6,7 @@ import {
   countFor,
   criterionFor,
   healthCriteria,
+  saidFor,
 } from "../../../../src/accounting/count/health-criterion.ts";
 import { at, counts, pod } from "../samples.ts";
 
@@ -56,16 +57,25 @@ test("each criterion compares its own count; absent ones are 0, and Initialized 
     scheduledReplicas: 5,
   };
   assert.deepEqual(
-    healthCriteria.map((criterion) => countFor(criterion, full)),
+    healthCriteria.map((criterion) => countFor(criterion, full, {})),
     [5, 4, 3, 2, 1],
   );
   const { initializedReplicas: _, ...byGo } = counts(7);
-  assert.equal(countFor("Initialized", byGo), 7);
+  assert.equal(countFor("Initialized", byGo, {}), 7);
   const bare = { totalReplicas: 9, availableReplicas: 1 };
   assert.deepEqual(
-    healthCriteria.map((criterion) => countFor(criterion, bare)),
+    healthCriteria.map((criterion) => countFor(criterion, bare, {})),
     [0, 0, 0, 0, 1],
   );
+});
+
+test("no count of a cell is above the limit of the PodProtector, whatever its aggregator says", () => {
+  const said = { totalReplicas: 999_999, availableReplicas: 999_999, readyReplicas: 5, runningReplicas: 4 };
+  assert.deepEqual(
+    (["Available", "Ready", "Running"] as const).map((criterion) => countFor(criterion, said, { maxPodsPerCell: 5 })),
+    [5, 5, 4],
+  );
+  assert.equal(saidFor("Available", said), 999_999);
 });
 
 test("a PodProtector judges by what is asked for, else by its own criterion, else by Available", () => {

@@ -135,9 +135,16 @@ const faults: readonly Planted[] = [
       await createProtector(fleet.core, "held", { metadata: { finalizers: [finalizer] } });
     },
   },
-  ...(["Undrainable", "Dangling", "ChangeHeld"] as const).map((type) => ({
+  ...(["Undrainable", "Dangling", "ChangeHeld", "Implausible"] as const).map((type) => ({
     fault: `a PodProtector with the condition ${type}`,
-    finds: [{ Undrainable: "warn undrainable", Dangling: "warn dangling", ChangeHeld: "warn change-held" }[type]],
+    finds: [
+      {
+        Undrainable: "warn undrainable",
+        Dangling: "warn dangling",
+        ChangeHeld: "warn change-held",
+        Implausible: "fail implausible",
+      }[type],
+    ],
     plant: ({ core }: CheckedFleet) => createProtector(core, "told", { conditions: [{ type }] }),
   })),
   {

@@ -348,6 +348,7 @@ test("the states are told, the worst first", async () => {
     [{ minAvailable: 1, cells: [cell(3), { cellID: "w3" }] }, ["not counted"]],
     [{ cells: [cell(9)], conditions: [{ type: "Dangling" }, { type: "Undrainable" }] }, ["dangling", "undrainable"]],
     [{ cells: [cell(9)], conditions: [{ type: "ChangeHeld", status: "False" }] }, ["ok"]],
+    [{ cells: [cell(9), silent], conditions: [{ type: "Implausible" }] }, ["implausible", "cell silent"]],
     [{ minAvailable: 0, cells: [cell(1)], conditions: [{ type: "Unprotected" }] }, ["unprotected"]],
     [{ cells: [cell(9)], metadata: { annotations: { [annotations.mode]: "shadow" } } }, ["shadow"]],
     [{ cells: [cell(9)], metadata: { annotations: { [annotations.released]: "true" } } }, ["released"]],

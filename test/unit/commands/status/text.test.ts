@@ -69,6 +69,27 @@ test("an invalid PodProtector is told with the reason, and hostile text does no 
   assert.match(text, /^[\x20-\x7e\n]*$/);
 });
 
+test("implausible counts show no number of free pods, in text and as JSON", async () => {
+  const fleet = await createFleet();
+  const cells = [{ cellID: "w1", available: 1_000_000 }];
+  await createProtector(fleet.core, "web", { minAvailable: 3, cells, conditions: [{ type: "Implausible" }] });
+  const { exitCode, stdout } = await fleet.run("status");
+  assert.equal(exitCode, 1);
+  assert.match(stdout, /\nshop\/web +3 +1000000 +0 +\? .*implausible/);
+  const json = JSON.parse((await fleet.run("status", "--output=json")).stdout);
+  assert.partialDeepStrictEqual(json.cores[0].protectors, [{ free: null, states: ["implausible"], isWrong: true }]);
+  assert.match((await fleet.run("explain", "protector", "web", "-n", "shop")).stdout, /promised 0, free \?/);
+});
+
+test("a cell that says more than the workload lets it have counts for the limit, and its word is shown", async () => {
+  const fleet = await createFleet();
+  const cells = [{ cellID: "w1", available: 1_000 }];
+  await createProtector(fleet.core, "web", { minAvailable: 6, cells, spec: { maxPodsPerCell: 6 } });
+  const { stdout } = await fleet.run("status");
+  assert.match(stdout, /\nshop\/web +6 +6 +0 +0 +at floor\n/);
+  assert.match(stdout, /cells: w1 6 \(1000 said\)/);
+});
+
 const lostView = { terminal: plainTerminal, program: "podseidon" };
 
 test("the way back of a lost CRD is a command on a line of its own, and nothing is said of one that is there", () => {

@@ -150,6 +150,8 @@ export interface ProtectorFields {
   readonly conditions?: readonly Partial<Condition>[];
   readonly metadata?: JsonObject;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Fields of the spec besides. */
+  readonly spec?: JsonObject;
 }
 
 /** A cell that was counted as the spec asks. */
@@ -173,7 +175,7 @@ export async function createProtector(
     apiVersion: "podseidon.kubewharf.io/v1alpha1",
     kind: "PodProtector",
     metadata: { ...metadata, name, namespace },
-    spec: { minAvailable, minReadySeconds: 0, selector },
+    spec: { minAvailable, minReadySeconds: 0, selector, ...fields.spec },
   });
   const { uid } = created.metadata;
   const compiled = compileSelector(selector);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type FoundConditions } from "../../../../src/api/v1alpha1/conditions.ts";
 import { floorConditions, sourceConditionsOf } from "../../../../src/generator/conditions/source-conditions.ts";
+import { type DroppedFields } from "../../../../src/generator/sources/source-plan.ts";
 import { deployments } from "../../../../src/sources/deployment.ts";
 import { podUnavailableBudgets } from "../../../../src/sources/budgets/pod-unavailable-budget.ts";
 import { readSource } from "../../../../src/sources/read-source.ts";
@@ -65,7 +66,7 @@ test("scaling alone changes no condition, so it costs no write", () => {
     assert.deepEqual(found({ replicas: 3, maxUnavailable }), found({ replicas: 300, maxUnavailable }));
 });
 
-function overriddenBy(values: Readonly<Record<string, string>>, isCriterionDropped = false): FoundConditions {
+function overriddenBy(values: Readonly<Record<string, string>>, dropped: DroppedFields = new Set()): FoundConditions {
   const annotations = Object.fromEntries(
     Object.entries(values).map(([name, value]) => [`podseidon.kubewharf.io/${name}`, value]),
   );
@@ -73,7 +74,7 @@ function overriddenBy(values: Readonly<Record<string, string>>, isCriterionDropp
     metadata: { name: "web", namespace: "shop", uid: "u", resourceVersion: "1", annotations },
     spec: { replicas: 3, selector: {} },
   });
-  return sourceConditionsOf(source!, rule, isCriterionDropped);
+  return sourceConditionsOf(source!, rule, dropped);
 }
 
 test("an override that sets the floor is named in its conditions", () => {
@@ -92,9 +93,14 @@ test("an override that sets the floor is named in its conditions", () => {
 
 test("annotations that are ignored, and a criterion that the CRD drops, are one condition", () => {
   assert.equal(overriddenBy({ "health-criterion": "Ready" }).OverrideIgnored, false);
-  const found = overriddenBy({ "health-criterion": "Ready", "min-available": "x" }, true);
+  const found = overriddenBy({ "health-criterion": "Ready", "min-available": "x" }, new Set(["healthCriterion"]));
   assert.match(
     JSON.stringify(found.OverrideIgnored),
     /min-available=.*\. Ignoring .* does not know spec.healthCriterion/,
+  );
+  const limited = overriddenBy({ "max-pods-per-cell": "5" }, new Set(["healthCriterion", "maxPodsPerCell"]));
+  assert.match(
+    JSON.stringify(limited.OverrideIgnored),
+    /"Ignoring the annotation [^ ]*max-pods-per-cell: .* does not know spec.maxPodsPerCell/,
   );
 });

@@ -16,16 +16,30 @@ function having(spec: Partial<PodProtectorSpec>, overridden?: string): PodProtec
   return { ...found, spec: { ...found.spec, ...spec } };
 }
 
-test("what overrides set is listed, without a criterion that the CRD drops", () => {
+test("what overrides set is listed, without what the CRD drops", () => {
   const overrides = readOverrides({
     "podseidon.kubewharf.io/health-criterion": "Ready",
+    "podseidon.kubewharf.io/max-pods-per-cell": "50",
     "podseidon.kubewharf.io/compact-threshold": "7",
   });
-  const wanted = optionalFieldsOf(overrides, false);
-  assert.deepEqual(wanted, { healthCriterion: "Ready", compactThreshold: 7 });
-  assert.equal(overriddenText(wanted), "healthCriterion,compactThreshold");
-  assert.deepEqual(optionalFieldsOf(overrides, true), { compactThreshold: 7 });
+  const wanted = optionalFieldsOf(overrides, new Set());
+  assert.deepEqual(wanted, { healthCriterion: "Ready", maxPodsPerCell: 50, compactThreshold: 7 });
+  assert.equal(overriddenText(wanted), "healthCriterion,maxPodsPerCell,compactThreshold");
+  assert.deepEqual(optionalFieldsOf(overrides, new Set(["healthCriterion"])), {
+    maxPodsPerCell: 50,
+    compactThreshold: 7,
+  });
+  assert.deepEqual(optionalFieldsOf(overrides, new Set(["healthCriterion", "maxPodsPerCell"])), {
+    compactThreshold: 7,
+  });
   assert.equal(overriddenText({}), undefined);
+});
+
+test("a limit for a cell is a field of the spec, and goes with its annotation alone", () => {
+  assert.deepEqual(optionalPatch(having({}), { maxPodsPerCell: 50 }), { maxPodsPerCell: 50 });
+  assert.deepEqual(optionalPatch(having({ maxPodsPerCell: 50 }, "maxPodsPerCell"), {}), { maxPodsPerCell: null });
+  assert.deepEqual(optionalPatch(having({ maxPodsPerCell: 50 }), {}), {});
+  assert.deepEqual(newOptional(having({ maxPodsPerCell: 50 }), {}), { maxPodsPerCell: 50 });
 });
 
 test("what is no longer overridden is taken away, and what people have set stays", () => {
