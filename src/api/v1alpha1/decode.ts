@@ -33,6 +33,8 @@ const aggregation = v.looseObject({
   runningReplicas: v.optional(count),
   initializedReplicas: v.optional(count),
   unseenReplicas: v.optional(count),
+  foreignReplicas: v.optional(count),
+  countedOwners: v.optional(v.array(v.string())),
   lastEventTime: v.optional(v.string()),
   resourceVersion: v.optional(v.string()),
   countedAt: v.optional(v.string()),
@@ -81,6 +83,7 @@ const podProtector = v.looseObject({
     minReadySeconds: v.pipe(v.number(), v.integer()),
     selector: labelSelector,
     aggregationSelector: v.optional(labelSelector),
+    foreignOwners: v.optional(v.array(v.string())),
     admissionHistoryConfig: v.optional(
       v.looseObject({
         maxConcurrentLag: v.optional(v.number()),

@@ -57,6 +57,7 @@ const specFields: Fields<PodProtectorSpec> = {
   healthCriterion: "leaf",
   admissionHistoryConfig: { maxConcurrentLag: "leaf", compactThreshold: "leaf", aggregationRateMillis: "leaf" },
   targets: { apiVersion: "leaf", kind: "leaf", name: "leaf", selector },
+  foreignOwners: "leaf",
   maxUnavailable: "leaf",
   minAvailablePercent: "leaf",
 };
@@ -71,6 +72,8 @@ const statusFields: Fields<PodProtectorStatus> = {
       runningReplicas: "leaf",
       initializedReplicas: "leaf",
       unseenReplicas: "leaf",
+      foreignReplicas: "leaf",
+      countedOwners: "leaf",
       lastEventTime: "leaf",
       resourceVersion: "leaf",
       countedAt: "leaf",

@@ -6,6 +6,7 @@ import { parseTime } from "../../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../../src/api/pod.ts";
 import { type PodProtector, type Aggregation } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { availableFrom } from "../../../../src/accounting/count/health-criterion.ts";
+import { isLeftOutOf } from "../../../../src/accounting/count/foreign-owners.ts";
 import { laterOf } from "../../../../src/util/clock.ts";
 import { cellOf } from "./history.ts";
 import { type Ledger, type TruePod } from "./ledger.ts";
@@ -156,7 +157,9 @@ export class CountsChecker {
     const revision = Number(counts.resourceVersion);
     const former = history === undefined ? undefined : ledger.formerOf(cellID)[history]?.pods;
     const pods = former ?? [...ledger.pods.values()].filter((pod) => pod.cell === cellID);
-    const held = pods.flatMap((pod) => ledger.at(pod, revision) ?? []).filter((record) => standing.isMember(record));
+    const held = pods
+      .flatMap((pod) => ledger.at(pod, revision) ?? [])
+      .filter((record) => standing.isMember(record) && !isLeftOutOf(counts, record));
     const exactly = (has: (record: PodRecord) => boolean): [number, number] => {
       const count = held.filter(has).length;
       return [count, count];

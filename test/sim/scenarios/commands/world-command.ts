@@ -2,7 +2,7 @@
  * How a scenario begins:
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
- *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
+ *   [foreign=K,L] [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
  *   [crd=upstream] [silent-after=3m] [hour=4m] [lends] [released-when-deleted] [east=2 [east-lends]]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
@@ -140,6 +140,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const min = args.setting("min");
   const rate = args.setting("rate");
   const follows = args.setting("follows");
+  const foreign = args.setting("foreign");
   const isBroken = args.flag("broken");
   const isMended = args.flag("mended");
   const metadata = modeOf(args);
@@ -151,6 +152,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
     ...(rate !== undefined && { admissionHistoryConfig: { aggregationRateMillis: args.duration(rate) } }),
     ...(follows !== undefined && { maxUnavailable: "25%", targets: targetsOf(Number(follows)) }),
+    ...(foreign !== undefined && { foreignOwners: foreign === "none" ? [] : foreign.split(",") }),
     ...(counting !== undefined && { aggregationSelector: { matchLabels: counting } }),
     ...(isBroken && { aggregationSelector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } }),
     ...(isMended && { aggregationSelector: null }),
