@@ -7,7 +7,8 @@
  *   sent after that was seen (docs/accounting.md#first-counts), and a settle window after this process has listed the
  *   PodProtectors, or one was made again (docs/accounting.md#re-made-objects).
  * - Version and time alone cause no write; counts, kinds that they leave out, settled buckets, newly countable pods,
- *   pods that are unseen at a higher version, and generations that were not seen do (docs/accounting.md#edits-that-are-undone).
+ *   pods that are unseen at a higher version, and generations that were not seen do
+ *   (docs/accounting.md#edits-that-are-undone).
  */
 import { epochMicrosOf, formatMicroTime, latestTime } from "../../api/micro-time.ts";
 import { compareResourceVersions } from "../../api/resource-version.ts";

@@ -74,7 +74,14 @@ export async function reconcileProtector(
   );
   const { foreignReplicas } = own;
   const plan = planCell({
-    ...{ cellID, memory, snapshot, lastEventTime, settlement, settleWindowMs, nowMs, now },
+    cellID,
+    memory,
+    snapshot,
+    lastEventTime,
+    settlement,
+    settleWindowMs,
+    nowMs,
+    now,
     census: foreignReplicas === undefined ? census : { ...census, counts: { ...census.counts, foreignReplicas } },
     countedOwners: own.countedOwners(recorded),
   });

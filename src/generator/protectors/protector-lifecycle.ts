@@ -23,7 +23,7 @@ import { driftFields, driftPatch, readEditor } from "./drift.ts";
 import {
   inLogs,
   isGeneratedFor,
-  newOptional,
+  newSpec,
   protectorNameOf,
   protectorTypeMeta,
   type WantedProtector,
@@ -68,6 +68,8 @@ export class ProtectorLifecycle {
   readonly #events: LifecycleOptions["events"];
 
   #isCriterionDropped = false;
+  /** The same of spec.foreignOwners. */
+  areOwnersDropped = false;
 
   constructor(options: LifecycleOptions) {
     this.#core = options.core;
@@ -130,7 +132,7 @@ export class ProtectorLifecycle {
           finalizers: [wanted.finalizer],
           ownerReferences: [ownerReference],
         },
-        spec: { ...withoutOptional(former?.spec), ...wanted.spec, ...newOptional(former, wanted.optional) },
+        spec: newSpec(former, wanted),
       },
       signal,
     );
@@ -167,9 +169,11 @@ export class ProtectorLifecycle {
     const patch = driftPatch(stored.protector, wanted, floorBefore);
     if (patch === undefined) return;
     const synced = await this.#patch(stored, patch, signal);
-    const { healthCriterion } = wanted.optional;
-    if (synced !== undefined && healthCriterion !== undefined)
-      this.#isCriterionDropped = synced.protector.spec.healthCriterion === undefined;
+    const { spec } = synced?.protector ?? {};
+    if (spec !== undefined && wanted.optional.healthCriterion !== undefined)
+      this.#isCriterionDropped = spec.healthCriterion === undefined;
+    if (spec !== undefined && wanted.foreign?.isAtOnce === true)
+      this.areOwnersDropped = spec.foreignOwners === undefined;
     this.#onAction("Sync", wanted.kind, wanted);
     if (synced !== undefined) this.#tellOfSync(stored.protector, wanted, managedFields);
   }
@@ -380,11 +384,6 @@ function keptOf(
 }
 
 /** newOptional has these. */
-function withoutOptional(spec: PodProtectorSpec | undefined): Partial<PodProtectorSpec> {
-  const { healthCriterion: _, admissionHistoryConfig: __, ...others } = spec ?? {};
-  return others;
-}
-
 function validProtector(answer: unknown, namespace: string, name: string): StoredProtector {
   const read = readProtector(answer);
   if (read.ok) return read.stored;

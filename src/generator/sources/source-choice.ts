@@ -45,8 +45,8 @@ export interface WantedProtectorsOptions {
     "sourceSelector" | "deploymentPlugin" | "percentRounding" | "singleReplica"
   >;
   readonly modes: Pick<NamespaceModes, "of" | "criterionOf" | "keepOf">;
-  /** Whether the CRD drops spec.healthCriterion. */
-  readonly lifecycle: { readonly isCriterionDropped: boolean };
+  /** Which fields of the spec the CRD drops. */
+  readonly lifecycle: { readonly isCriterionDropped: boolean; readonly areOwnersDropped: boolean };
 }
 
 export class WantedProtectors {
@@ -65,8 +65,9 @@ export class WantedProtectors {
     const mode = modes.of(source.namespace, known?.protector);
     if (mode === undefined || mode === "off") return undefined;
     const healthCriterion = modes.criterionOf(source.namespace);
-    const { isCriterionDropped } = lifecycle;
-    return planFor(source, config, { mode, healthCriterion }, { isCriterionDropped, keeps: this.keeps(source, known) });
+    const { isCriterionDropped, areOwnersDropped } = lifecycle;
+    const keeps = this.keeps(source, known);
+    return planFor(source, config, { mode, healthCriterion }, { isCriterionDropped, areOwnersDropped, keeps });
   }
 
   /** The number below which the floor of the source may not fall unheld, as it asks for it, protected or not. */

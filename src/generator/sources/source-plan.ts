@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { type ObjectKey, objectKey, partsOf } from "../../api/object-key.ts";
 import { annotations, apiVersion, finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type OwnerReference, type PodProtector, type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
+import { neverReplicas } from "../../accounting/count/foreign-owners.ts";
 import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
 import { type NamespaceMode } from "../../config/generator-rules.ts";
 import { type FloorRule } from "../../sources/floor.ts";
@@ -22,8 +23,17 @@ export interface WantedProtector {
   readonly finalizer: string;
   readonly ownerReference: OwnerReference;
   readonly spec: Pick<PodProtectorSpec, "minAvailable" | "minReadySeconds" | "selector">;
+  /** Of the spec as well; undefined = the CRD does not know the field. */
+  readonly foreign: Foreign | undefined;
   /** Of the spec as well: what overrides of the source set. */
   readonly optional: OptionalFields;
+}
+
+/** Kinds of controllers whose pods are left out (docs/generator.md#foreign-owners). */
+interface Foreign {
+  readonly owners: readonly string[];
+  /** Also where the PodProtector has no list: that is older than the rule, and a person is shown first what it does. */
+  readonly isAtOnce: boolean;
 }
 
 /** Longest label value and longest object name that Kubernetes accepts. */
@@ -46,6 +56,8 @@ export interface OfNamespace {
 export interface PlanOptions {
   /** The CRD does not know the field healthCriterion. */
   readonly isCriterionDropped?: boolean;
+  /** Nor foreignOwners. */
+  readonly areOwnersDropped?: boolean;
   /** The number that is kept; undefined = none. */
   readonly keeps?: number | undefined;
 }
@@ -56,7 +68,7 @@ export function planFor(
   source: SourceRecord,
   rule: FloorRule,
   { mode, healthCriterion }: OfNamespace = unlabelled,
-  { isCriterionDropped = false, keeps }: PlanOptions = {},
+  { isCriterionDropped = false, areOwnersDropped = false, keeps }: PlanOptions = {},
 ): WantedProtector {
   const { kind, namespace, name, uid, overrides, spec } = source;
   const criterion = overrides.healthCriterion ?? healthCriterion;
@@ -80,8 +92,15 @@ export function planFor(
       minReadySeconds: Math.max(0, spec.minReadySeconds),
       selector: spec.selector,
     },
+    foreign: areOwnersDropped ? undefined : foreignTo(kind, overrides),
     optional,
   };
+}
+
+function foreignTo({ hasAnyOwner }: SourceKind, { foreignOwners }: Overrides): Foreign {
+  const owners = [...new Set([...(hasAnyOwner === true ? [] : neverReplicas), ...(foreignOwners ?? [])])].sort();
+  // What its owner says needs nobody else, and an empty list changes nothing.
+  return { owners, isAtOnce: foreignOwners !== undefined || owners.length === 0 };
 }
 
 /** The name of the PodProtector that a source gets. */
@@ -200,8 +219,16 @@ export function optionalPatch(actual: PodProtector, wanted: OptionalFields): Rec
   return inSpec(changed);
 }
 
-/** For a new object: what is wanted, and what people had set on a `former` one. */
-export function newOptional(former: PodProtector | undefined, wanted: OptionalFields): Partial<PodProtectorSpec> {
+/** Of a new object: what is wanted, and what people had set on a `former` one. One that is made again is as old. */
+export function newSpec(former: PodProtector | undefined, wanted: WantedProtector): PodProtectorSpec {
+  const { spec, foreign, optional } = wanted;
+  const { healthCriterion: _, admissionHistoryConfig: __, ...others } = former?.spec ?? {};
+  const isListed = former?.spec.foreignOwners !== undefined || former === undefined || foreign?.isAtOnce === true;
+  const list = isListed && foreign !== undefined ? { foreignOwners: foreign.owners } : {};
+  return { ...others, ...spec, ...newOptional(former, optional), ...list };
+}
+
+function newOptional(former: PodProtector | undefined, wanted: OptionalFields): Partial<PodProtectorSpec> {
   const overridden: readonly string[] = former === undefined ? [] : formerlyOverridden(former);
   const tuned = Object.entries(former === undefined ? {} : optionalIn(former.spec)).filter(
     ([field, value]) => value !== undefined && !overridden.includes(field),

@@ -166,12 +166,12 @@ export function needUnder(view: ProtectorView, deletion: Deletion, { clock }: Ru
 }
 
 /** Whether the counts of its cell leave the pod out. */
-export function isForeignUnder(view: ProtectorView, deletion: Deletion): boolean {
+export function isForeignUnder(view: ProtectorView, deletion: Pick<Deletion, "cellID" | "pod">): boolean {
   return isForeign(deletion.pod, countsOf(view, deletion), view.protector.spec);
 }
 
-function countsOf({ protector }: ProtectorView, deletion: Deletion): Aggregation | undefined {
-  return protector.status?.cells.find(({ cellID }) => cellID === deletion.cellID)?.aggregation;
+function countsOf({ protector }: ProtectorView, of: Pick<Deletion, "cellID">): Aggregation | undefined {
+  return protector.status?.cells.find(({ cellID }) => cellID === of.cellID)?.aggregation;
 }
 
 function disruptionUnder(view: ProtectorView, deletion: Deletion): Disruption {

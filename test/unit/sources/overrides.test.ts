@@ -47,6 +47,7 @@ test("all that can be overridden is read", () => {
     protect: "false",
     "min-available": "5",
     keep: "3",
+    "foreign-owners": "Workflow.argoproj.io, Node,Node",
   });
   assert.deepEqual(found, {
     isOptedOut: true,
@@ -55,6 +56,7 @@ test("all that can be overridden is read", () => {
     minReadySeconds: undefined,
     healthCriterion: "Initialized",
     historyConfig: { maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMillis: 2_147_483_647 },
+    foreignOwners: ["Workflow.argoproj.io", "Node"],
     problems: [],
   });
 });
@@ -68,6 +70,7 @@ test("what cannot be read is as if it were absent, and says what is allowed", ()
     ["compact-threshold", "0", "a whole number from 1 to 2147483647"],
     ["health-criterion", "ready", "one of Scheduled, Initialized, Running, Ready, Available"],
     ["protect", "no", "true or false"],
+    ["foreign-owners", "batch/Job", "up to 29 kinds with their groups, such as Job.batch,Workflow.argoproj.io"],
   ] as const) {
     const { problems, ...found } = read({ [name]: value });
     assert.deepEqual({ ...found, problems: [] }, none);

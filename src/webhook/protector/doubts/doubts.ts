@@ -7,7 +7,7 @@
  * | of a generation at or below the last one that had another counting selector | ones of a later generation |
  * | without a generation, after an edit of the counting selector | 75 s after that was seen |
  * | without a generation, of an object that was made again under its name | 75 s after that was seen |
- * | that may hold foreign pods, which were let go without a record before (begun-owners.ts) | 75 s after that was seen |
+ * | that may hold foreign pods, let go without a record before (begun-owners.ts) | 75 s after that was seen |
  *
  * What a Go aggregator drops from the history too soon is subtracted for a while (legacy-hold.ts). Counts without a
  * generation are those of Go aggregators and of earlier releases: nothing orders them and an edit, so time must do.

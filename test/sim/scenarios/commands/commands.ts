@@ -2,7 +2,8 @@
  * The commands of a scenario after "world" (world-command.ts). X = a pod of the first cell, or CELL/X; SERVER = core,
  * core-east or a cell; a time is 76s, 500ms, 2m.
  *
- *   create X [ready [clock=8h]] [app=A] [owner=Job.batch]; touch X [times=N]; ready X [clock=8h]; notready|unseen|vanish X
+ *   create X [ready [clock=8h]] [app=A] [owner=Job.batch]; touch X [times=N]; ready X [clock=8h];
+ *   notready|unseen|vanish X
  *                                        clock: that of the pod's node is so far ahead, or its Ready time is missing
  *                                        or zero; unseen: its kubelet is not heard
  *   delete X [hold|dropped] [forced] -> allowed|refused: TEXT|held|dropped|gone

@@ -2,8 +2,9 @@
  * How a scenario begins:
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [minready=30] [selector=K=V] [counting=K=V] [compact=N]
- *   [foreign=K,L] [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
- *   [crd=upstream] [silent-after=3m] [hour=4m] [lends] [released-when-deleted] [east=2 [east-lends]]
+ *   [foreign=K,L] [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator]
+ *   [no-protector|deployment] [crd=upstream] [silent-after=3m] [hour=4m] [lends]
+ *   [released-when-deleted] [east=2 [east-lends]]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  * With "deployment" and without min, the generator makes one for a Deployment "web" of as many replicas as there are

@@ -72,7 +72,7 @@ function wanted(mode: NamespaceMode | undefined, overrides: Record<string, strin
   return new WantedProtectors({
     config: { sourceSelector: {}, deploymentPlugin, ...rule },
     modes: { of: () => mode, criterionOf: () => "Ready", keepOf: () => undefined },
-    lifecycle: { isCriterionDropped: false },
+    lifecycle: { isCriterionDropped: false, areOwnersDropped: false },
   }).of(source, undefined);
 }
 
