@@ -36,6 +36,7 @@ import { issuedCertificateCases } from "./cases/installing/issued-certificate.ts
 import { kubectlOnDoubleCases } from "./cases/api-servers/kubectl-on-double.ts";
 import { leaseCases } from "./cases/cells/lease.ts";
 import { lostNodeCases } from "./cases/deleting/lost-nodes.ts";
+import { foreignPodCases } from "./cases/deleting/foreign-pods.ts";
 import { unseenPodCases } from "./cases/deleting/unseen-pods.ts";
 import { lostProtectorCases } from "./cases/cells/lost-protectors.ts";
 import { manifestCases } from "./cases/installing/manifests.ts";
@@ -107,6 +108,7 @@ const cases: readonly E2eCase[] = [
   ...lostProtectorCases,
   ...lostNodeCases,
   ...unseenPodCases,
+  ...foreignPodCases,
   ...gateCases,
   ...operableCases,
   ...massChangeCases,
