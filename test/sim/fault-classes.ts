@@ -65,9 +65,9 @@ export const modes = ["modes"] as const;
 export const longOnes = ["absences", "full-cores", "cell-leases", "lost-nodes", "passing-sources"] as const;
 /**
  * Machines that sleep (actors/strikes/suspensions.ts), proxies that drop bookmarks, and clocks of nodes, which write
- * the Ready times of pods. Drawn after everything else. A class that is new comes last.
+ * the Ready times of pods. Pods of other owners (actors/strangers.ts). Drawn after everything else. A class that is new comes last.
  */
-export const latest = ["suspensions", "lost-bookmarks", "node-clocks"] as const;
+export const latest = ["suspensions", "lost-bookmarks", "node-clocks", "strangers-pods"] as const;
 /** Drawn when nearly all else of a plan has been. */
 export const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
 const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll, ...modes, ...longOnes, ...latest] as const;

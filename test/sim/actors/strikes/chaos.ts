@@ -12,6 +12,7 @@ import { type CoreCast } from "../core-cast.ts";
 import { type Deleters } from "../deleters.ts";
 import { quietly } from "../quietly.ts";
 import { OddDeployments } from "../deployments.ts";
+import { StrangersPods } from "../strangers.ts";
 import { OddReviews } from "../people/odd-reviews.ts";
 import { Losses } from "./losses.ts";
 import { LostNodes } from "./lost-nodes.ts";
@@ -53,6 +54,7 @@ export class Chaos {
   readonly #suspensions: Suspensions;
   readonly #massChanges: MassChanges;
   readonly #upgrades: Upgrades;
+  readonly #strangers: StrangersPods;
   #isOver = false;
 
   constructor(world: World, cast: Cast) {
@@ -68,6 +70,7 @@ export class Chaos {
     this.#absences = new Absences(world, (process) => this.#isToStart(process));
     this.#suspensions = new Suspensions(world);
     this.#massChanges = new MassChanges(world, world.cores.at(-1) ?? world.core);
+    this.#strangers = new StrangersPods(world, cast.deleters);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
 
@@ -228,6 +231,8 @@ export class Chaos {
         return this.#run(this.#anyCore().passing.act());
       case "node-clocks":
         return this.#workload()?.setNodeClock();
+      case "strangers-pods":
+        return this.#run(this.#strangers.act());
       case "modes":
         return this.#run(this.#anyCore().modes.act());
       case "old-crd":

@@ -48,6 +48,8 @@ export interface AccountingOptions {
   readonly hasFewFences: boolean;
   /** Whether an admission may have been recorded by the release before this one, whose rules were fewer. */
   readonly isByPreviousRelease: () => boolean;
+  /** No process is of another release. */
+  readonly isOfOneRelease: boolean;
   readonly told: Pick<Told, "mustKnow" | "isToldToAll">;
   /** Its spec, if it is lost and the replica that was asked then had it in memory. */
   readonly lostSpec: (replica: string, arrivedMs: number) => PodProtectorSpec | undefined;
@@ -329,7 +331,7 @@ export class AccountingChecker {
       kernel.fail(`${this.name}: an admission is recorded in ${cell.cellID}, which nobody has counted`);
     this.#record(object, old, cell);
     if (isExact && cell.aggregation !== undefined && cell.aggregation !== old?.aggregation) {
-      this.#counts.check(old?.aggregation, cell.aggregation, cell.cellID);
+      this.#counts.check(old?.aggregation, cell.aggregation, cell.cellID, this.#options.isOfOneRelease);
       // An edit that is taken back makes the old counts usable again, and nobody has counted.
       const isNew = JSON.stringify(cell.aggregation) !== JSON.stringify(old?.aggregation);
       if (isNew && this.#counts.isUsable(cell.aggregation)) {

@@ -4,8 +4,10 @@
  */
 import { foreignIn, isForeign, neverReplicas } from "../../../../src/accounting/count/foreign-owners.ts";
 import { type PodRecord } from "../../../../src/api/pod.ts";
-import { type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
+import { type Aggregation, type PodProtector } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { cellOf } from "./history.ts";
+
+type Spec = Pick<PodProtector["spec"], "foreignOwners">;
 
 /** A state that was read so long ago is not judged by any more: its request, and a second. */
 const readForMs = 6_000;
@@ -18,6 +20,15 @@ export class Strangers {
   replaced({ status, spec }: PodProtector, nowMs: number): void {
     for (const { cellID, aggregation } of status?.cells ?? [])
       for (const kind of foreignIn(aggregation, spec)) this.#untilMs.set(`${cellID}/${kind}`, nowMs);
+  }
+
+  /**
+   * Counts of this release are a compare-and-swap on the spec that they are made by: what that names, and the snapshot
+   * has, they leave out. `held`: the selected pods of the snapshot.
+   */
+  unnamed(held: readonly PodRecord[], { countedOwners = [] }: Aggregation, { foreignOwners = [] }: Spec): string[] {
+    const kinds = new Set(held.map(({ controllerKind = "" }) => controllerKind));
+    return foreignOwners.filter((kind) => kinds.has(kind) && !countedOwners.includes(kind));
   }
 
   /** Whether counts and spec leave it out. */
