@@ -64,8 +64,9 @@ export const modes = ["modes"] as const;
 /** What lasts as long as silence does, or the hours of people, and what people do meanwhile. Drawn later. */
 export const longOnes = ["absences", "full-cores", "cell-leases", "lost-nodes", "passing-sources"] as const;
 /**
- * Machines that sleep (actors/strikes/suspensions.ts), proxies that drop bookmarks, and clocks of nodes, which write
- * the Ready times of pods. Pods of other owners (actors/strangers.ts). Drawn after everything else. A class that is new comes last.
+ * Machines that sleep (actors/strikes/suspensions.ts), proxies that drop bookmarks, clocks of nodes, which write the
+ * Ready times of pods, and pods of other owners (actors/strangers.ts). Drawn after everything else. A class that is new
+ * comes last.
  */
 export const latest = ["suspensions", "lost-bookmarks", "node-clocks", "strangers-pods"] as const;
 /** Drawn when nearly all else of a plan has been. */

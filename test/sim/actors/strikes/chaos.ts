@@ -12,7 +12,6 @@ import { type CoreCast } from "../core-cast.ts";
 import { type Deleters } from "../deleters.ts";
 import { quietly } from "../quietly.ts";
 import { OddDeployments } from "../deployments.ts";
-import { StrangersPods } from "../strangers.ts";
 import { OddReviews } from "../people/odd-reviews.ts";
 import { Losses } from "./losses.ts";
 import { LostNodes } from "./lost-nodes.ts";
@@ -54,7 +53,6 @@ export class Chaos {
   readonly #suspensions: Suspensions;
   readonly #massChanges: MassChanges;
   readonly #upgrades: Upgrades;
-  readonly #strangers: StrangersPods;
   #isOver = false;
 
   constructor(world: World, cast: Cast) {
@@ -70,7 +68,6 @@ export class Chaos {
     this.#absences = new Absences(world, (process) => this.#isToStart(process));
     this.#suspensions = new Suspensions(world);
     this.#massChanges = new MassChanges(world, world.cores.at(-1) ?? world.core);
-    this.#strangers = new StrangersPods(world, cast.deleters);
     this.#upgrades = new Upgrades(world, (process) => this.#isToStart(process));
   }
 
@@ -129,9 +126,7 @@ export class Chaos {
     for (const process of this.#world.processes()) if (this.#isToStart(process)) await process.start();
   }
 
-  /**
-   * Kubelets ask who is ready; nothing here depends on the answer, so that also replicas are asked that should not be.
-   */
+  /** Kubelets ask who is ready. Nothing depends on the answer, so replicas are asked as well that should not be. */
   #probe(): void {
     if (this.#isOver) return;
     for (const process of this.#world.processes()) process.isReady();
@@ -232,7 +227,7 @@ export class Chaos {
       case "node-clocks":
         return this.#workload()?.setNodeClock();
       case "strangers-pods":
-        return this.#run(this.#strangers.act());
+        return this.#run(this.#nodes.strangers.act());
       case "modes":
         return this.#run(this.#anyCore().modes.act());
       case "old-crd":

@@ -152,6 +152,14 @@ export const mutationsOfCounts: readonly Mutation[] = [
     scenario: "78-pods-of-a-job",
   },
   {
+    name: "left-out-pods-are-counted",
+    why: "counts do not hold what they say that they leave out",
+    file: "accounting/count/foreign-owners.ts",
+    find: `this.#found.add(kind);\n      else yield pod;`,
+    replace: `this.#found.add(kind);\n      yield pod;`,
+    only: ["strangers-pods"],
+  },
+  {
     name: "foreign-by-the-spec-alone",
     why: "a pod is foreign where the counts of its cell say that they leave it out",
     file: "accounting/count/foreign-owners.ts",

@@ -87,7 +87,7 @@ export const mutationsOfSources: readonly Mutation[] = [
       `  source: SourceRecord,\n` +
       `  rule: FloorRule,\n` +
       `  { mode, healthCriterion }: OfNamespace = unlabelled,\n` +
-      `  { isCriterionDropped = false, keeps }: PlanOptions = {},\n` +
+      `  { isCriterionDropped = false, areOwnersDropped = false, keeps }: PlanOptions = {},\n` +
       `): WantedProtector {\n` +
       `  const { kind, namespace, name, uid, overrides, spec } = source;\n`,
     replace:
@@ -96,7 +96,7 @@ export const mutationsOfSources: readonly Mutation[] = [
       `  source: SourceRecord,\n` +
       `  rule: FloorRule,\n` +
       `  { mode, healthCriterion }: OfNamespace = unlabelled,\n` +
-      `  { isCriterionDropped = false, keeps }: PlanOptions = {},\n` +
+      `  { isCriterionDropped = false, areOwnersDropped = false, keeps }: PlanOptions = {},\n` +
       `): WantedProtector {\n` +
       `  const { kind, namespace, name, uid, overrides } = source;\n` +
       `  const spec = { ...source.spec, selector: (selectors[namespace] ??= source.spec.selector) };\n`,
