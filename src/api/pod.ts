@@ -50,6 +50,8 @@ export interface PodRecord {
   readonly eventTime: EpochMicros | undefined;
   /** Of its workload, by the reader that `readPodRecord` was given; undefined without one. */
   readonly workloadKind: string | undefined;
+  /** Kind and group of its controller, as "Job.batch", or "Node" of the core group; undefined = it has none. */
+  readonly controllerKind: string | undefined;
 }
 
 const noLabels: Labels = Object.freeze({});
@@ -92,6 +94,7 @@ export function readPodRecord(
     readySince: conditions.readySince,
     eventTime: readEventTime(metadata, status),
     workloadKind: readKind(metadata),
+    controllerKind: readControllerKind(metadata),
   };
 }
 
@@ -218,6 +221,38 @@ export type ReadWorkloadKind = (metadata: Unchecked<V1ObjectMeta>) => string | u
 /** A kind is the name of a type: anybody who makes pods may write anything there. */
 const kindPattern = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
 
+/** Of an API group: a DNS name. */
+const groupPattern = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** A kind with its group, as Kubernetes writes it: "Job.batch", or "Node" of the core group. */
+export function isGroupKind(text: string): boolean {
+  const dot = text.indexOf(".");
+  if (dot === -1) return kindPattern.test(text);
+  return kindPattern.test(text.slice(0, dot)) && groupPattern.test(text.slice(dot + 1));
+}
+
+/** In place of a controller's kind that cannot be one: somebody controls the pod, and no list names it. */
+const unnamedController = "?";
+
+/** Never throws. */
+function readControllerKind(metadata: Unchecked<V1ObjectMeta>): string | undefined {
+  const controller = controllerOf(metadata);
+  if (controller === undefined) return undefined;
+  const { kind, apiVersion } = controller;
+  if (typeof kind !== "string" || typeof apiVersion !== "string") return unnamedController;
+  const slash = apiVersion.indexOf("/");
+  const text = slash === -1 ? kind : `${kind}.${apiVersion.slice(0, slash)}`;
+  return isGroupKind(text) ? text : unnamedController;
+}
+
+function controllerOf(metadata: Unchecked<V1ObjectMeta>): Unchecked<V1OwnerReference> | undefined {
+  for (const one of asList(metadata.ownerReferences)) {
+    const owner = fieldsOf<V1OwnerReference>(one);
+    if (owner.controller === true) return owner;
+  }
+  return undefined;
+}
+
 /**
  * By the labels that the controllers of Deployments and of Argo Rollouts set on their ReplicaSets and pods: a pod
  * itself names its ReplicaSet only.
@@ -229,8 +264,7 @@ const ownersOfReplicaSets = [
 
 /** Never throws, whatever the metadata holds. */
 export function readWorkloadKind(metadata: Unchecked<V1ObjectMeta>): string {
-  const owners = asList(metadata.ownerReferences).map((owner) => fieldsOf<V1OwnerReference>(owner));
-  const controller = owners.find((owner) => owner.controller === true);
+  const controller = controllerOf(metadata);
   if (controller === undefined) return noWorkload;
   const { kind } = controller;
   if (typeof kind !== "string" || !kindPattern.test(kind)) return otherWorkload;

@@ -8,6 +8,7 @@
  */
 import { type AdmissionHistoryConfig } from "../api/v1alpha1/pod-protector.ts";
 import { fieldsOf, type Json } from "../api/json.ts";
+import { isGroupKind } from "../api/pod.ts";
 import { ignoredAnnotationText } from "../api/ignored-annotation.ts";
 import { apiGroup, overrides as names } from "../api/v1alpha1/names.ts";
 import { type HealthCriterion, healthCriteria } from "../accounting/count/health-criterion.ts";
@@ -23,6 +24,8 @@ export interface Overrides {
   readonly healthCriterion: HealthCriterion | undefined;
   readonly maxPodsPerCell: number | undefined;
   readonly historyConfig: AdmissionHistoryConfig;
+  /** Kinds of controllers whose pods are left out, besides those that its kind leaves out; undefined = not said. */
+  readonly foreignOwners: readonly string[] | undefined;
   /** What is ignored, and why, for people. */
   readonly problems: readonly string[];
 }
@@ -54,6 +57,7 @@ const noOverrides: Overrides = {
   healthCriterion: undefined,
   maxPodsPerCell: undefined,
   historyConfig: {},
+  foreignOwners: undefined,
   problems: [],
 };
 
@@ -90,6 +94,7 @@ export function readOverrides(raw: unknown): Overrides {
       compactThreshold: whole(names.compactThreshold, 1),
       aggregationRateMillis: whole(names.aggregationRateMillis),
     }),
+    foreignOwners: reader.read(names.foreignOwners, allowedOwners, readOwners),
   };
   const mistyped = keys.toSorted().flatMap((key) => mistypedText(key) ?? []);
   const problems = [...reader.problems, ...mistyped];
@@ -136,6 +141,15 @@ class Reader {
 
 function keepIn(reader: Reader): KeepWord {
   return reader.has(names.keep) ? (reader.read(names.keep, allowedKeep, readKeep) ?? "unreadable") : undefined;
+}
+
+/** As many as the CRD takes, less those that are left out anyway. */
+const ownersMax = 29;
+const allowedOwners = `up to ${ownersMax} kinds with their groups, such as Job.batch,Workflow.argoproj.io`;
+
+function readOwners(text: string): readonly string[] | undefined {
+  const kinds = [...new Set(text.split(",").map((kind) => kind.trim()))].filter((kind) => kind !== "");
+  return kinds.length <= ownersMax && kinds.every(isGroupKind) ? kinds : undefined;
 }
 
 const allowedPods = `a whole number from 0 to ${numberMax}, or a percentage from 0% to 100%`;

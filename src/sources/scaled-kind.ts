@@ -57,6 +57,7 @@ export class ScaledKind implements SourceKind {
   readonly lentBy = `the share of ${defaultShare} of every custom resource`;
   /** Who names a kind wants it protected, whatever controls it. */
   readonly isOnlyProtectedAlone = false;
+  readonly hasAnyOwner = true;
   readonly #options: ScaledKindOptions;
   #mapping: KindMapping | undefined;
   /** By the UID of the object. */

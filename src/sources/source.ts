@@ -29,6 +29,8 @@ export interface SourceKind {
   readonly lentBy: string;
   /** An object with a controller is the controller's business. */
   readonly isOnlyProtectedAlone: boolean;
+  /** Its pods may be those of any controller; absent = not of one without a number of replicas. */
+  readonly hasAnyOwner?: true;
   /** An object gets neither our finalizer nor anything else: `departed` tells of those that were deleted. */
   readonly isNeverWritten?: true;
   /** Undefined when the spec is invalid. `status`: for kinds whose spec does not tell it all. Never throws. */

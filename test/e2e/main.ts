@@ -36,6 +36,7 @@ import { issuedCertificateCases } from "./cases/installing/issued-certificate.ts
 import { kubectlOnDoubleCases } from "./cases/api-servers/kubectl-on-double.ts";
 import { leaseCases } from "./cases/cells/lease.ts";
 import { lostNodeCases } from "./cases/deleting/lost-nodes.ts";
+import { foreignPodCases } from "./cases/deleting/foreign-pods.ts";
 import { unseenPodCases } from "./cases/deleting/unseen-pods.ts";
 import { lostProtectorCases } from "./cases/cells/lost-protectors.ts";
 import { manifestCases } from "./cases/installing/manifests.ts";
@@ -109,6 +110,7 @@ const cases: readonly E2eCase[] = [
   ...lostNodeCases,
   ...nodeClockCases,
   ...unseenPodCases,
+  ...foreignPodCases,
   ...gateCases,
   ...operableCases,
   ...massChangeCases,

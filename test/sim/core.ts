@@ -239,6 +239,7 @@ export class Core {
       historyLimits: historyLimitsOf(plan),
       hasFewFences: plan.hasSmallLimits,
       isByPreviousRelease: () => this.#world.isByPreviousRelease(),
+      isOfOneRelease: this.#world.plan.upgrade === "none",
       told: this.told,
       lostSpec: (replica, arrivedMs) => this.lostProtectors?.inMemoryOf(replica, name, arrivedMs),
       criterion: plan.criterion,

@@ -64,11 +64,11 @@ export const modes = ["modes"] as const;
 /** What lasts as long as silence does, or the hours of people, and what people do meanwhile. Drawn later. */
 export const longOnes = ["absences", "full-cores", "cell-leases", "lost-nodes", "passing-sources"] as const;
 /**
- * Machines that sleep (actors/strikes/suspensions.ts), proxies that drop bookmarks, and clocks of nodes, which write
- * the Ready times of pods. And evictions with preconditions, which fit or do not. Drawn after everything else. A class
- * that is new comes last.
+ * Machines that sleep (actors/strikes/suspensions.ts), proxies that drop bookmarks, clocks of nodes, which write the
+ * Ready times of pods, evictions with preconditions, which fit or do not, and pods of other owners
+ * (actors/strangers.ts). Drawn after everything else. A class that is new comes last.
  */
-export const latest = ["suspensions", "lost-bookmarks", "node-clocks", "preconditions"] as const;
+export const latest = ["suspensions", "lost-bookmarks", "node-clocks", "preconditions", "strangers-pods"] as const;
 /** Drawn when nearly all else of a plan has been. */
 export const drawnAfterAll = [...sourceClasses, ...coreLosses, ...massChanges, ...coreDisasters] as const;
 const drawnLate = [...drawnLast, ...newest, ...drawnAfterAll, ...modes, ...longOnes, ...latest] as const;

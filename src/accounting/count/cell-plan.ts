@@ -6,14 +6,16 @@
  * - First counts (no recorded version, or another countedSpec) need a snapshot that has passed a LIST barrier which was
  *   sent after that was seen (docs/accounting.md#first-counts), and a settle window after this process has listed the
  *   PodProtectors, or one was made again (docs/accounting.md#re-made-objects).
- * - Version and time alone cause no write; counts, settled buckets, newly countable pods, pods that are unseen at a
- *   higher version, and generations that were not seen do (docs/accounting.md#edits-that-are-undone).
+ * - Version and time alone cause no write; counts, kinds that they leave out, settled buckets, newly countable pods,
+ *   pods that are unseen at a higher version, and generations that were not seen do
+ *   (docs/accounting.md#edits-that-are-undone).
  */
 import { epochMicrosOf, formatMicroTime, latestTime } from "../../api/micro-time.ts";
 import { compareResourceVersions } from "../../api/resource-version.ts";
 import { type Aggregation, type CellStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { assert } from "../../util/assert.ts";
 import { earlierOf, type EpochMicros, later, type MonotonicMs } from "../../util/clock.ts";
+import { areSame } from "./foreign-owners.ts";
 import { type PodCensus, type PodCounts } from "./pod-counts.ts";
 import { type OwnAggregation, type ProtectorMemory } from "./protector-memory.ts";
 import { type Settlement, type Snapshot } from "../settle/settlement.ts";
@@ -24,6 +26,8 @@ export interface CellPlanInput {
   readonly memory: ProtectorMemory;
   /** Made by the minReadySeconds of the newest version that is remembered. */
   readonly census: PodCensus;
+  /** The kinds of controllers that are left out; absent = no pod ever was. */
+  readonly countedOwners?: readonly string[] | undefined;
   readonly snapshot: Pick<Snapshot, "version" | "barrierSentAtMs">;
   /** The newest moment certainly covered by the snapshot. */
   readonly lastEventTime: EpochMicros | undefined;
@@ -46,7 +50,8 @@ export function planCell(input: CellPlanInput): CellPlan {
   const { census, memory, snapshot, settlement } = input;
   const recorded = memory.recorded();
   const hasBuckets = settlement.buckets.length > 0 || settlement.settled.size > 0;
-  if (recorded === undefined && census.counts.totalReplicas === 0 && !hasBuckets) {
+  const hasPods = census.counts.totalReplicas > 0 || input.countedOwners !== undefined;
+  if (recorded === undefined && !hasPods && !hasBuckets) {
     return { kind: "unchanged" };
   }
 
@@ -69,8 +74,9 @@ export function planCell(input: CellPlanInput): CellPlan {
     census.newestUnseen !== undefined &&
     recorded?.resourceVersion !== undefined &&
     compareResourceVersions(recorded.resourceVersion, census.newestUnseen) < 0;
-  const isAsRecorded =
-    settlement.settled.size === 0 && !becameCountable && !isUnseenAnew && haveSameCounts(recorded, census.counts);
+  const hasNothingNew = settlement.settled.size === 0 && !becameCountable && !isUnseenAnew;
+  const isSameSplit = areSame(recorded?.countedOwners, input.countedOwners);
+  const isAsRecorded = hasNothingNew && isSameSplit && haveSameCounts(recorded, census.counts);
   if (fromMs === undefined && isAsRecorded) return { kind: "unchanged" };
   return { kind: "write", cell: cellOf(input, recorded) };
 }
@@ -90,7 +96,8 @@ export function haveSameCounts(recorded: Aggregation | undefined, counts: PodCou
     (recorded.scheduledReplicas ?? 0) === counts.scheduledReplicas &&
     (recorded.runningReplicas ?? 0) === counts.runningReplicas &&
     (recorded.initializedReplicas ?? 0) === counts.initializedReplicas &&
-    (recorded.unseenReplicas ?? 0) === (counts.unseenReplicas ?? 0)
+    (recorded.unseenReplicas ?? 0) === (counts.unseenReplicas ?? 0) &&
+    (recorded.foreignReplicas ?? 0) === (counts.foreignReplicas ?? 0)
   );
 }
 
@@ -103,7 +110,7 @@ function cellOf(
   recorded: Aggregation | undefined,
   isRecount = input.memory.isTakenOver || isBelow(input.snapshot, input.memory.cell()?.aggregation),
 ): CellStatus & { readonly aggregation: OwnAggregation } {
-  const { memory, settlement } = input;
+  const { memory, settlement, countedOwners } = input;
   const { counts, aheadUntil } = input.census;
   const countedGeneration = memory.countedGeneration(input.snapshot.barrierSentAtMs);
   const countedSpec = memory.countedSpec();
@@ -120,6 +127,7 @@ function cellOf(
     cellID: input.cellID,
     aggregation: {
       ...counts,
+      ...(countedOwners !== undefined && { countedOwners }),
       ...(covered === undefined ? {} : { lastEventTime: covered }),
       resourceVersion: input.snapshot.version,
       countedAt: now,

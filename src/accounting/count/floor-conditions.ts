@@ -17,7 +17,7 @@ const namedCellsMax = 8;
  * CountsPending says so. `question`: what counts have to answer.
  */
 export function floorConditions(
-  spec: SummarizedSpec,
+  spec: SummarizedSpec & Pick<PodProtectorSpec, "foreignOwners">,
   status: Pick<PodProtectorStatus, "cells">,
   question: CountedSpec,
 ): FoundConditions {
@@ -47,7 +47,23 @@ export function floorConditions(
       message: `Not counted since the PodProtector was created or edited: ${names}${more}`,
     },
     SpecIgnored: unknownCriterion(spec),
+    ForeignPods: foreignPods(spec, status),
   };
+}
+
+/** A list says what is to be left out. Without one such pods count, and a person is told of the list. */
+function foreignPods(
+  { foreignOwners }: Pick<PodProtectorSpec, "foreignOwners">,
+  { cells }: Pick<PodProtectorStatus, "cells">,
+): Holding<"ForeignPods"> | false {
+  const pods = cells.reduce((sum, { aggregation }) => sum + (aggregation?.foreignReplicas ?? 0), 0);
+  if (pods === 0) return false;
+  const whose = `${pods} of the pods that match belong to other owners`;
+  if (foreignOwners === undefined) {
+    const message = `${whose}, and count as replicas: podseidon approve foreign-pods leaves them out`;
+    return { reason: "Counted", message };
+  }
+  return { reason: "LeftOut", message: `${whose}, and are neither counted nor protected` };
 }
 
 /** The CRD refuses it, unless it is another release's. */

@@ -13,6 +13,8 @@ export interface PodCounts {
   readonly runningReplicas: number;
   /** Of those that are not Ready: they may well serve. Absent = none, as nearly always. */
   readonly unseenReplicas?: number;
+  /** Of other owners, counted or left out; absent = none. */
+  readonly foreignReplicas?: number;
 }
 
 export interface PodCensus {

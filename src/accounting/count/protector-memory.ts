@@ -8,6 +8,7 @@
  * | since when each bucket has been seen (settle/first-seen.ts) | the bucket changes, or the snapshot proves less |
  * | what we wrote last | the worker's history is reset, or the cell was another cluster's |
  * | what first counts wait for (first-counts.ts) | our write, or counts that need none |
+ * | since when the list of foreign owners is the present one (foreign-owners.ts) | another list, or a gap |
  * | that the core was restored (docs/accounting.md#restores) | our write |
  * | that what is recorded is of a former history, or of another cluster | our write |
  * | that a former one vanished (docs/accounting.md#re-made-objects), the mark of our last recount | the end |
@@ -26,6 +27,7 @@ import { later, longAgo, type MonotonicMs } from "../../util/clock.ts";
 import { FirstSeen } from "../settle/first-seen.ts";
 import { countedSpec, CountedSpec } from "./counted-spec.ts";
 import { FirstCounts } from "./first-counts.ts";
+import { ForeignOwners } from "./foreign-owners.ts";
 import { type PodCounts } from "./pod-counts.ts";
 import { type RecountMarks } from "./recount-mark.ts";
 
@@ -50,6 +52,7 @@ export interface MemoryScope {
 
 export class ProtectorMemory {
   readonly firstSeen = new FirstSeen();
+  readonly foreignOwners = new ForeignOwners();
   readonly #scope: MemoryScope;
   #newest: ProtectorVersion;
   #selectorText: string | undefined;
@@ -367,6 +370,7 @@ export class ProtectorMemory {
   }
 
   #observe(nowMs: MonotonicMs, continuous: boolean): void {
+    this.foreignOwners.saw(generationOf(this.#newest), this.#newest.protector.spec, nowMs);
     const buckets = this.buckets();
     if (this.#hasOpen || buckets.length > 0) this.#lastOpenAtMs = nowMs;
     this.#hasOpen = buckets.length > 0;

@@ -33,6 +33,7 @@ import {
   type QuotaFigures,
   whatItKeeps,
 } from "./quota-figures.ts";
+import { isForeign } from "../count/foreign-owners.ts";
 import { type HistoryConfig } from "../history/history-config.ts";
 import { type HistoryLimits, isFull, record, type Recorded } from "../history/record.ts";
 import { type Fill, filledBy, isOverfull } from "../history/status-room.ts";
@@ -211,6 +212,9 @@ function judge(
   const countsThere = countsState(cell, context) === "in-force";
   const silentForMs = context.silentForMs(disruption.cellID);
   const isRetiring = context.isRetiring?.(disruption.cellID) === true;
+  // By an older state another one may have begun to count it.
+  if (countsThere && context.isOld !== true && isForeign(disruption.pod, cell?.aggregation, protector.spec))
+    return { verdict: { kind: "admitted", need: "nothing", isRecorded: false, isRepeated: false } };
   // Counts that are not in force tell a pod's age all the same.
   const asked = needOf(disruption, protector.spec, cell?.aggregation, context.now);
   // What was counted before the pod was lost sight of may hold it. A silent cell adds nothing.

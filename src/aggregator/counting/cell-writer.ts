@@ -187,7 +187,8 @@ export class CellWriter {
     const areCountsPruned = kept?.countedSpec === undefined;
     const areDetailsPruned =
       kept?.countedGeneration !== sent.aggregation?.countedGeneration ||
-      kept?.unseenReplicas !== sent.aggregation?.unseenReplicas;
+      kept?.unseenReplicas !== sent.aggregation?.unseenReplicas ||
+      kept?.foreignReplicas !== sent.aggregation?.foreignReplicas;
     this.#isPruning = areCountsPruned || areDetailsPruned || isSummaryPruned(stored);
     if (!this.#isPruning) return;
     metrics.pruned(core.cluster);

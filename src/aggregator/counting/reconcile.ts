@@ -1,6 +1,7 @@
 /** One aggregation of one PodProtector: settle, count, and write both in one compare-and-swap. */
 import { type PodRecord } from "../../api/pod.ts";
 import { planCell } from "../../accounting/count/cell-plan.ts";
+import { foreignKinds, isLeftOutOf, OwnPods } from "../../accounting/count/foreign-owners.ts";
 import { countPods } from "../../accounting/count/pod-counts.ts";
 import { type Vouched, vouchedBy } from "../../accounting/count/ready-times.ts";
 import { type ProtectorMemory } from "../../accounting/count/protector-memory.ts";
@@ -62,16 +63,34 @@ export async function reconcileProtector(
   const { firstSeen, newest } = memory;
   const settlement = config.syncTime.settle({ buckets, firstSeen, snapshot, fences, config, nowMs }, lastEventTime);
   const { minReadySeconds } = newest.protector.spec;
-  const vouched = vouchedBy(memory.recorded(), memory.countedSpec(), minReadySeconds);
-  const census = countPods(cell.pods, minReadySeconds, now, (pod) => cell.readySince(pod, vouched));
   const { cellID, settleWindowMs } = config;
-  const plan = planCell({ cellID, memory, census, snapshot, lastEventTime, settlement, settleWindowMs, nowMs, now });
+  const recorded = memory.recorded();
+  const vouched = vouchedBy(recorded, memory.countedSpec(), minReadySeconds);
+  const leavesOut = memory.foreignOwners.over(recorded, snapshot.barrierSentAtMs, settleWindowMs);
+  const own = new OwnPods(leavesOut.kinds, foreignKinds(newest.protector));
+  const census = countPods(own.among(cell.pods), minReadySeconds, now, (pod) =>
+    // Of what counts leave out they tell nothing.
+    cell.readySince(pod, isLeftOutOf(recorded, pod) ? undefined : vouched),
+  );
+  const { foreignReplicas } = own;
+  const plan = planCell({
+    cellID,
+    memory,
+    snapshot,
+    lastEventTime,
+    settlement,
+    settleWindowMs,
+    nowMs,
+    now,
+    census: foreignReplicas === undefined ? census : { ...census, counts: { ...census.counts, foreignReplicas } },
+    countedOwners: own.countedOwners(recorded),
+  });
   const untilAvailableMs = census.nextAvailableAt === undefined ? undefined : (census.nextAvailableAt - now) / 1000;
   const untilWakeMs = settlement.wakeAtMs === undefined ? undefined : settlement.wakeAtMs - nowMs;
   const waits: Pass = {
     outcome: doneUntil(earlierOf(untilAvailableMs, untilWakeMs)),
     waitsForEvent: settlement.buckets.length > 0,
-    barrierFromMs: settlement.barrierFromMs,
+    barrierFromMs: earlierOf(settlement.barrierFromMs, leavesOut.untilMs),
     fence: settlement.fence,
     isObsolete: false,
     isCounted: true,

@@ -23,12 +23,13 @@ export class CompactPod implements PodRecord {
   readonly readySince: EpochMicros | undefined;
   readonly eventTime: EpochMicros | undefined;
   readonly workloadKind: string | undefined;
+  readonly controllerKind: string | undefined;
   readonly #flags: number;
   /** A text only where a number is too small for it. */
   readonly #version: number | ResourceVersion;
 
-  /** `namespace`: the text of it that is shared. */
-  constructor(pod: PodRecord, namespace: string) {
+  /** `namespace`, `controllerKind`: the texts of them that are shared. */
+  constructor(pod: PodRecord, namespace: string, controllerKind = pod.controllerKind) {
     this.key = pod.key;
     this.namespace = namespace;
     this.uid = pod.uid;
@@ -36,6 +37,7 @@ export class CompactPod implements PodRecord {
     this.readySince = pod.readySince;
     this.eventTime = pod.eventTime;
     this.workloadKind = pod.workloadKind;
+    this.controllerKind = controllerKind;
     const version = Number(pod.resourceVersion);
     this.#version = Number.isSafeInteger(version) ? version : pod.resourceVersion;
     this.#flags =

@@ -28,7 +28,7 @@ export function createPodDecoder(
   { indexErrors }: Pick<AggregatorMetrics, "indexErrors">,
 ): Decode<PodRecord> {
   const intern = createLabelInterner();
-  const sharedNamespace = createNamespaceInterner();
+  const sharedText = createTextInterner();
   const shared = createKindInterner();
   const readKind: ReadWorkloadKind = (metadata) => shared(readWorkloadKind(metadata));
   return (raw) => {
@@ -36,7 +36,9 @@ export function createPodDecoder(
     if (pod === undefined) return undefined;
     if (algorithm.kind === "annotation" && pod.eventTime === undefined)
       indexErrors.inc({ namespace: pod.namespace, error: "EventTime" });
-    return new CompactPod(pod, sharedNamespace(pod.namespace));
+    // Unlike the kinds that people see, each stays as it is: it decides whether the pod counts.
+    const { controllerKind } = pod;
+    return new CompactPod(pod, sharedText(pod.namespace), controllerKind && sharedText(controllerKind));
   };
 }
 
@@ -77,16 +79,16 @@ function areEqual(a: Labels, b: Labels): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
 }
 
-/** Namespaces remembered. A cluster has hundreds; when it is full, all are forgotten. */
-const namespacesMax = 16_384;
+/** Namespaces and kinds remembered. A cluster has hundreds; when it is full, all are forgotten. */
+const textsMax = 16_384;
 
 /** Returns for each text an equal one that was seen before. */
-function createNamespaceInterner(): (text: string) => string {
+function createTextInterner(): (text: string) => string {
   const known = new Map<string, string>();
   return (text) => {
     const shared = known.get(text);
     if (shared !== undefined) return shared;
-    if (known.size >= namespacesMax) known.clear();
+    if (known.size >= textsMax) known.clear();
     known.set(text, text);
     return text;
   };

@@ -26,6 +26,8 @@ interface Reasons {
   readonly CountsPending: "NotCounted";
   /** Aggregator: a field of the spec means nothing. */
   readonly SpecIgnored: "UnknownCriterion";
+  /** Aggregator: pods that match belong to other owners, and count as replicas all the same, or are left out. */
+  readonly ForeignPods: "Counted" | "LeftOut";
   /** Aggregator: the CRD drops fields of this release from what it writes. */
   readonly Pruned: "FieldsDropped";
   /** Generator: the object is invalid, so that it admits nothing. */
@@ -76,6 +78,7 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   BelowFloor: "EnoughAvailable",
   CountsPending: "Counted",
   SpecIgnored: "SpecUnderstood",
+  ForeignPods: "NonePresent",
   Pruned: "FieldsKept",
   Unusable: "Usable",
   CellSilent: "CellsReport",
@@ -177,6 +180,7 @@ const states: Readonly<Record<Exclude<ConditionType, "FloorResolved">, "True" | 
   Pruned: "True",
   SpecIgnored: "True",
   OverrideIgnored: "True",
+  ForeignPods: "True",
   Undrainable: "True",
   AtFloor: "True",
   Unprotected: "True",
@@ -229,7 +233,9 @@ function readiness(
   conditions: readonly Condition[],
   cells: PodProtectorStatus["cells"],
 ): Pick<Condition, "status" | "reason" | "message"> {
-  const holding = new Set(conditions.filter(({ status }) => status === "True").map(({ type }) => type));
+  // What is left out is as it should be.
+  const isTold = ({ status, reason }: Condition): boolean => status === "True" && reason !== "LeftOut";
+  const holding = new Set(conditions.filter(isTold).map(({ type }) => type));
   const [reason, status] = Object.entries(states).find(([type]) => holding.has(type)) ?? ["Ready", "True"];
   const isCounted = cells.some(({ aggregation }) => aggregation !== undefined);
   if (status === "True" && !isCounted)

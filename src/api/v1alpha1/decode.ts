@@ -34,6 +34,8 @@ const aggregation = v.looseObject({
   runningReplicas: v.optional(count),
   initializedReplicas: v.optional(count),
   unseenReplicas: v.optional(count),
+  foreignReplicas: v.optional(count),
+  countedOwners: v.optional(v.array(v.string())),
   lastEventTime: v.optional(v.string()),
   resourceVersion: v.optional(v.string()),
   countedAt: v.optional(v.string()),
@@ -83,6 +85,7 @@ const podProtector = v.looseObject({
     selector: labelSelector,
     aggregationSelector: v.optional(labelSelector),
     maxPodsPerCell: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+    foreignOwners: v.optional(v.array(v.string())),
     admissionHistoryConfig: v.optional(
       v.looseObject({
         maxConcurrentLag: v.optional(v.number()),

@@ -93,6 +93,8 @@ export const overrides = {
   aggregationRateMillis: `${prefix}/aggregation-rate-millis`,
   /** Its falls are held, however few they are: below a number, or "true" for half of the last approved floor. */
   keep: annotations.keep,
+  /** Kinds of controllers, besides those that are never a workload's, whose pods are left out. */
+  foreignOwners: `${prefix}/foreign-owners`,
   /** "false": it wants no PodProtector, whatever the flags select. */
   protect: `${prefix}/protect`,
 } as const;

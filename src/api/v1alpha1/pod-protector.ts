@@ -67,6 +67,11 @@ export interface PodProtectorSpec {
   readonly maxPodsPerCell?: number;
   readonly admissionHistoryConfig?: AdmissionHistoryConfig;
   /**
+   * Extension: kinds of controllers, as "Job.batch" or "Node", whose pods are left out: neither counted nor protected
+   * (docs/accounting.md#foreign-pods). Absent = none.
+   */
+  readonly foreignOwners?: readonly string[];
+  /**
    * Extension, of a hand-made PodProtector, as the two below: the workloads of the core whose replicas the generator
    * derives minAvailable from. Any value, as far as types go (sources/followed-protector.ts).
    */
@@ -117,6 +122,13 @@ export interface Aggregation {
   readonly initializedReplicas?: number;
   /** Extension: pods that are not Ready only because their kubelets are not heard; absent = none, or not counted. */
   readonly unseenReplicas?: number;
+  /** Extension: pods that match and belong to other owners, counted or left out; absent = none, or not told. */
+  readonly foreignReplicas?: number;
+  /**
+   * Extension: of spec.foreignOwners, those of which the cell had pods, which these counts leave out. Absent: none, or
+   * whoever counted leaves out nothing.
+   */
+  readonly countedOwners?: readonly string[];
   /** The newest moment certainly covered by the counts. Written for upstream's readers and for people. */
   readonly lastEventTime?: MicroTime;
   /** Extension: the pod version that the counted snapshot had reached (worker cluster's versions). */

@@ -38,6 +38,10 @@ export function adviceOnStates({ states, namespace, name }: Standing, program: s
   if (states.includes("change held")) {
     ways.push({ text: "look at what else is held, and let it pass or undo it", command: `${program} approve` });
   }
+  if (states.includes("foreign pods")) {
+    const text = "leave out what cannot be its own: such pods are then neither counted nor protected";
+    ways.push({ text, command: `${program} approve foreign-pods -n ${shellWord(namespace)}` });
+  }
   if (states.includes("dangling")) {
     const text = "create its workload again; or if that is gone for good, let the floor go";
     ways.push({ text, command: `${program} release ${releasedName(namespace, name)}` });

@@ -1,7 +1,9 @@
 /** An explanation as text. */
 import { withoutCallerCounts } from "../../api/caller-counts.ts";
+import { foreignIn } from "../../accounting/count/foreign-owners.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
+import { isForeignUnder } from "../../webhook/protector/protector-view.ts";
 import { type Terminal } from "../command.ts";
 import { type OpenPromise } from "../fleet/protectors.ts";
 import { cellsText, refusedText, sinceText, toneOf } from "../fleet/wording.ts";
@@ -102,11 +104,10 @@ function protectorText(one: Explained, view: ExplanationView): string {
     lineOf("numbers", numbers, view),
     lineOf("cells", cellsText(standing), view),
     ...heardLines(one, view),
+    ...foreignLines(standing, view),
   ];
   if (answers !== undefined) {
-    lines.push(
-      lineOf("this pod", answers.relation === "counted" ? "counted, not protected" : "counted and protected", view),
-    );
+    lines.push(lineOf("this pod", relationText(one, view.asked), view));
     for (const text of refusalTexts(answers.deletion, answers.eviction)) lines.push(lineOf("refusal", text, view));
   }
   lines.push(...cellAnswers(one, view), ...promiseLines(one, view));
@@ -174,6 +175,24 @@ function heardLines({ standing, cells }: Explained, view: ExplanationView): read
     return ago === undefined ? [] : [`${cellID} ${ageText(ago)} ago${turning}`];
   });
   return heard.length === 0 ? [] : [lineOf("heard", heard.join(", "), view)];
+}
+
+function relationText({ answers, standing }: Explained, asked: AskedPod | undefined): string {
+  if (asked !== undefined && isForeignUnder(standing.view, asked))
+    return `of another owner (${asked.pod.controllerKind}): neither counted nor protected`;
+  return answers?.relation === "counted" ? "counted, not protected" : "counted and protected";
+}
+
+/** Pods that match and belong to other owners, by cell. */
+function foreignLines({ protector }: Explained["standing"], view: ExplanationView): readonly string[] {
+  const { spec, status } = protector;
+  const texts = (status?.cells ?? []).flatMap(({ cellID, aggregation }) => {
+    const pods = aggregation?.foreignReplicas ?? 0;
+    const leftOut = foreignIn(aggregation, spec);
+    const how = leftOut.length === 0 ? "counted" : `${leftOut.join(", ")} left out`;
+    return pods === 0 ? [] : [`${cellID} ${pods} of other owners (${how})`];
+  });
+  return texts.length === 0 ? [] : [lineOf("foreign", texts.join(", "), view)];
 }
 
 function promiseLines({ promises, pods }: Explained, view: ExplanationView): readonly string[] {

@@ -26,6 +26,7 @@ export const states = [
   "matches nothing",
   "override ignored",
   "spec ignored",
+  "foreign pods",
   "unprotected",
   "shadow",
   "released",
@@ -46,6 +47,7 @@ export const conditionOf: { readonly [S in State]?: ConditionType } = {
   "matches nothing": "Unmatched",
   "override ignored": "OverrideIgnored",
   "spec ignored": "SpecIgnored",
+  "foreign pods": "ForeignPods",
   unprotected: "Unprotected",
 };
 
@@ -125,6 +127,11 @@ export function holds({ status }: PodProtector, type: ConditionType): boolean {
   return holdingCondition(status?.conditions, type) !== undefined;
 }
 
+/** Pods of other owners count as its replicas, until a person says that they are to be left out. */
+export function countsForeignPods({ status }: PodProtector): boolean {
+  return holdingCondition(status?.conditions, "ForeignPods")?.reason === "Counted";
+}
+
 function statesOf({ protector, isShadow, isReleased }: ProtectorView, figures: QuotaFigures): [State, ...State[]] {
   const { required, aggregated, unconfirmed, cells } = figures;
   const left = aggregated - unconfirmed;
@@ -144,6 +151,7 @@ function statesOf({ protector, isShadow, isReleased }: ProtectorView, figures: Q
     "matches nothing": holds(protector, "Unmatched"),
     "override ignored": holds(protector, "OverrideIgnored"),
     "spec ignored": holds(protector, "SpecIgnored"),
+    "foreign pods": countsForeignPods(protector),
     unprotected: holds(protector, "Unprotected"),
     shadow: isShadow,
     released: isReleased,

@@ -10,6 +10,7 @@
  * gone another one is available, if the pod has a controller that makes it. Pods that are not touched stay as they are.
  */
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
+import { isLeftOutOf } from "../../accounting/count/foreign-owners.ts";
 import { availableFrom, canMeet, criterionFor, type HealthCriterion } from "../../accounting/count/health-criterion.ts";
 import { tellsAge } from "../../accounting/count/ready-times.ts";
 import { summarize } from "../../accounting/count/summary.ts";
@@ -306,7 +307,7 @@ function recounted(
   const counts: { -readonly [K in keyof Aggregation]: Aggregation[K] } = { ...before };
   for (const { pod, isReplaced } of gone) {
     // Such a pod is not counted any more: what comes in its place is there already, or counted when it comes.
-    if (pod.isTerminating || pod.isTerminal) continue;
+    if (pod.isTerminating || pod.isTerminal || isLeftOutOf(before, pod)) continue;
     if (!isReplaced) counts.totalReplicas = Math.max(0, counts.totalReplicas - 1);
     for (const [criterion, field] of countedFields) {
       const known = counts[field];

@@ -1,11 +1,13 @@
 /** `podseidon approve`: lists mass changes that are held, lets them pass, or undoes one (docs/mass-changes.md). */
 import { formatMicroTime, formatWholeSeconds } from "../../api/micro-time.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
+import { neverReplicas } from "../../accounting/count/foreign-owners.ts";
 import { Problem } from "../../config/reading/problem.ts";
 import { nearest } from "../../config/types/nearest.ts";
 import { quote } from "../../config/types/value-type.ts";
 import { everyCause } from "../../generator/mass-changes/latches.ts";
 import { configMaps, generatorStateName } from "../../kube/generator-state.ts";
+import { podProtectors } from "../../kube/resources.ts";
 import { type EpochMicros } from "../../util/clock.ts";
 import { printable } from "../../util/printable.ts";
 import { onClusters, type OpenClusters } from "../clusters/open.ts";
@@ -19,7 +21,7 @@ import {
   wrongUsage,
 } from "../command.ts";
 import { type CoreLook, toldLooksAt } from "../fleet/look.ts";
-import { holds, type Standing } from "../fleet/standing.ts";
+import { countsForeignPods, holds, type Standing } from "../fleet/standing.ts";
 import { ageText, jsonText, lines, shellWord } from "../text/format.ts";
 import { carryOut, type Change, dryRunOption, patchOf } from "./change.ts";
 import { undo } from "./undo.ts";
@@ -31,6 +33,8 @@ const approvalMax = { max: 24 * 3_600_000, maxText: "24h" };
 const approvalDefaultMs = 3_600_000;
 /** PodProtectors of a cause that are named. */
 const namedMax = 10;
+/** Pods of other owners that count: no change is held, but what they are worth waits for a person. */
+const foreignCause = "foreign-pods";
 
 export const approve: Command = {
   usage: "approve [cause]",
@@ -54,6 +58,7 @@ export const approve: Command = {
       if (workload !== undefined) return undo(context, clusters, workload, options.has("dry-run"));
       const looks = await toldLooksAt(clusters, clusters.choice.namespace, context);
       if (typeof cause !== "string") return listed(context, looks, output === "json");
+      if (cause === foreignCause) return leftOut(context, options, looks, clusters);
       return approved(context, options, { cause, looks, clusters });
     });
   },
@@ -92,6 +97,13 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
       if (ofCause.length > namedMax) write(`  and ${ofCause.length - namedMax} more\n`);
       write(`  to let them pass: ${program} approve ${shellWord(printable(cause))} --reason WHY\n`);
     }
+    const foreign = countingForeign(look);
+    if (foreign.length === 0) continue;
+    const names = foreign.slice(0, namedMax).map(({ namespace, name }) => `${namespace}/${name}`);
+    const more = foreign.length > namedMax ? ` and ${foreign.length - namedMax} more` : "";
+    const head = `${title}${foreignCause}: pods of other owners count for ${names.join(", ")}${more}`;
+    write(lines(head, terminal.columns, "  "));
+    write(`  to leave them out: ${program} approve ${foreignCause}\n`);
   }
   return { exitCode };
 }
@@ -99,6 +111,7 @@ function listed({ write, terminal, program }: CommandContext, looks: readonly Co
 function heldJson(look: CoreLook): object {
   return {
     core: look.core,
+    foreignPods: countingForeign(look).map(({ namespace, name }) => `${namespace}/${name}`),
     held: look.held?.held.map(({ cause, since }) => ({
       cause,
       since: formatMicroTime(since),
@@ -110,6 +123,32 @@ function heldJson(look: CoreLook): object {
       until: formatMicroTime(until),
     })),
   };
+}
+
+function countingForeign({ protectors }: CoreLook): readonly Standing[] {
+  return (protectors?.standings ?? []).filter(({ protector }) => countsForeignPods(protector));
+}
+
+/** Writes the list of what is left out where its absence was told; the generator keeps it from then on. */
+function leftOut(
+  context: CommandContext,
+  options: CommandOptions,
+  looks: readonly CoreLook[],
+  { cores }: OpenClusters,
+): Promise<CommandEnd> | CommandEnd {
+  const changes = looks.flatMap((look) =>
+    countingForeign(look).flatMap(({ namespace, name, protector }): Change[] => {
+      const client = cores.get(look.core);
+      if (client === undefined) return [];
+      const { uid } = protector.metadata;
+      const what = `pods of ${neverReplicas.join(", ")} are left out for ${namespace}/${name}`;
+      const body = { metadata: { uid }, spec: { foreignOwners: neverReplicas } };
+      return [patchOf(client, { resource: podProtectors, namespace, name }, what, body)];
+    }),
+  );
+  if (changes.length === 0) return { exitCode: 1, problem: "no PodProtector counts pods of other owners" };
+  const after = ["They are neither counted nor protected from the next counts of each cell on."];
+  return carryOut(context, options, changes, { after });
 }
 
 interface Asked {

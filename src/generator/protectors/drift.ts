@@ -3,6 +3,7 @@
  * has edited it, by `metadata.managedFields`. Pure.
  */
 import { asObject, fieldsOf } from "../../api/json.ts";
+import { areSame } from "../../accounting/count/foreign-owners.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { compileSelector, formatSelector } from "../../label-index/index.ts";
@@ -11,7 +12,7 @@ import { type FieldWriter, laterWriter, ownershipsOf } from "../../api/field-wri
 
 /**
  * The merge patch that turns `actual` into what is wanted; undefined when nothing differs.
- * - Repaired: the three derived fields of the spec and those that are overridden, labels, finalizer, owner reference,
+ * - Repaired: the derived fields of the spec and those that are overridden, labels, finalizer, owner reference,
  *   the annotations "generated", "keep", "overridden", "mode" and "released".
  * - Kept: admissionHistoryConfig and healthCriterion otherwise, aggregationSelector and whatever others added.
  * - `floorBefore`: an annotation that is written along with what differs, and by itself is no difference.
@@ -61,6 +62,9 @@ export function driftPatch(
       matchExpressions: wanted.spec.selector.matchExpressions ?? null,
     };
   }
+  const { foreignOwners } = actual.spec;
+  const { owners, isAtOnce } = wanted.foreign ?? { owners: foreignOwners, isAtOnce: false };
+  if (foreignOwners === undefined ? isAtOnce : !areSame(foreignOwners, owners)) spec["foreignOwners"] = owners;
   const hasMetadata = Object.keys(metadata).length > 0;
   const hasSpec = Object.keys(spec).length > 0;
   if (!hasMetadata && !hasSpec) return undefined;

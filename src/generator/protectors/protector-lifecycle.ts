@@ -25,7 +25,7 @@ import {
   type DroppedFields,
   inLogs,
   isGeneratedFor,
-  newOptional,
+  newSpec,
   noteDropped,
   protectorNameOf,
   protectorTypeMeta,
@@ -134,7 +134,7 @@ export class ProtectorLifecycle {
           finalizers: [wanted.finalizer],
           ownerReferences: [ownerReference],
         },
-        spec: { ...withoutOptional(former?.spec), ...wanted.spec, ...newOptional(former, wanted.optional) },
+        spec: newSpec(former, wanted),
       },
       signal,
     );
@@ -171,7 +171,7 @@ export class ProtectorLifecycle {
     const patch = driftPatch(stored.protector, wanted, floorBefore);
     if (patch === undefined) return;
     const synced = await this.#patch(stored, patch, signal);
-    if (synced !== undefined) noteDropped(this.#dropped, wanted.optional, synced.protector.spec);
+    if (synced !== undefined) noteDropped(this.#dropped, wanted, synced.protector.spec);
     this.#onAction("Sync", wanted.kind, wanted);
     if (synced !== undefined) this.#tellOfSync(stored.protector, wanted, managedFields);
   }
@@ -381,12 +381,6 @@ function keptOf(
     labels: { ...former?.metadata.labels, ...wanted.labels },
     annotations: { ...Object.fromEntries(kept), ...wanted.annotations },
   };
-}
-
-/** newOptional has these. */
-function withoutOptional(spec: PodProtectorSpec | undefined): Partial<PodProtectorSpec> {
-  const { healthCriterion: _, maxPodsPerCell: __, admissionHistoryConfig: ___, ...others } = spec ?? {};
-  return others;
 }
 
 function validProtector(answer: unknown, namespace: string, name: string): StoredProtector {

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { type ObjectKey, objectKey, partsOf } from "../../api/object-key.ts";
 import { annotations, apiVersion, finalizer, sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type OwnerReference, type PodProtector, type PodProtectorSpec } from "../../api/v1alpha1/pod-protector.ts";
+import { neverReplicas } from "../../accounting/count/foreign-owners.ts";
 import { type HealthCriterion } from "../../accounting/count/health-criterion.ts";
 import { type NamespaceMode } from "../../config/generator-rules.ts";
 import { type FloorRule } from "../../sources/floor.ts";
@@ -22,8 +23,17 @@ export interface WantedProtector {
   readonly finalizer: string;
   readonly ownerReference: OwnerReference;
   readonly spec: Pick<PodProtectorSpec, "minAvailable" | "minReadySeconds" | "selector">;
+  /** Of the spec as well; undefined = the CRD does not know the field. */
+  readonly foreign: Foreign | undefined;
   /** Of the spec as well: what overrides of the source set. */
   readonly optional: OptionalFields;
+}
+
+/** Kinds of controllers whose pods are left out (docs/generator.md#foreign-owners). */
+interface Foreign {
+  readonly owners: readonly string[];
+  /** Also where the PodProtector has no list: that is older than the rule, and a person is shown first what it does. */
+  readonly isAtOnce: boolean;
 }
 
 /** Longest label value and longest object name that Kubernetes accepts. */
@@ -80,8 +90,15 @@ export function planFor(
       minReadySeconds: Math.max(0, spec.minReadySeconds),
       selector: spec.selector,
     },
+    foreign: dropped.has("foreignOwners") ? undefined : foreignTo(kind, overrides),
     optional,
   };
+}
+
+function foreignTo({ hasAnyOwner }: SourceKind, { foreignOwners }: Overrides): Foreign {
+  const owners = [...new Set([...(hasAnyOwner === true ? [] : neverReplicas), ...(foreignOwners ?? [])])].sort();
+  // What its owner says needs nobody else, and an empty list changes nothing.
+  return { owners, isAtOnce: foreignOwners !== undefined || owners.length === 0 };
 }
 
 /** The name of the PodProtector that a source gets. */
@@ -169,25 +186,31 @@ function shortened(text: string, lengthMax: number): string {
 export const protectorTypeMeta = { apiVersion, kind: "PodProtector" } as const;
 
 const historyFields = ["maxConcurrentLag", "compactThreshold", "aggregationRateMillis"] as const;
+const ownFields = ["healthCriterion", "maxPodsPerCell"] as const;
 /** Extensions of the spec itself, which the CRD of an earlier release or of the Go original drops. */
-const droppableFields = ["healthCriterion", "maxPodsPerCell"] as const;
+const droppableFields = [...ownFields, "foreignOwners"] as const;
 export type DroppableField = (typeof droppableFields)[number];
 export type DroppedFields = ReadonlySet<DroppableField>;
 const noneDropped: DroppedFields = new Set();
 /** By what the annotation calls them. */
-const fields = [...droppableFields, ...historyFields] as const;
+const fields = [...ownFields, ...historyFields] as const;
 
 /** Absent = people may tune it. */
 export type OptionalFields = { readonly [F in (typeof fields)[number]]?: string | number };
 
 /** Without those that the CRD does not know. */
 export function optionalFieldsOf(overrides: Overrides, dropped: DroppedFields): OptionalFields {
-  const known = droppableFields.filter((field) => overrides[field] !== undefined && !dropped.has(field));
+  const known = ownFields.filter((field) => overrides[field] !== undefined && !dropped.has(field));
   return { ...overrides.historyConfig, ...Object.fromEntries(known.map((field) => [field, overrides[field]])) };
 }
 
-/** After a write of `written`: notes which of these fields the CRD has kept, and which not. */
-export function noteDropped(dropped: Set<DroppableField>, written: OptionalFields, spec: PodProtectorSpec): void {
+/** After a write of what was wanted: notes which of its fields the CRD has kept, and which not. */
+export function noteDropped(
+  dropped: Set<DroppableField>,
+  { optional, foreign }: WantedProtector,
+  spec: PodProtectorSpec,
+): void {
+  const written = { ...optional, foreignOwners: foreign?.isAtOnce === true ? foreign.owners : undefined };
   for (const field of droppableFields) {
     if (written[field] === undefined) continue;
     if (spec[field] === undefined) dropped.add(field);
@@ -212,8 +235,16 @@ export function optionalPatch(actual: PodProtector, wanted: OptionalFields): Rec
   return inSpec(changed);
 }
 
-/** For a new object: what is wanted, and what people had set on a `former` one. */
-export function newOptional(former: PodProtector | undefined, wanted: OptionalFields): Partial<PodProtectorSpec> {
+/** Of a new object: what is wanted, and what people had set on a `former` one. One that is made again is as old. */
+export function newSpec(former: PodProtector | undefined, wanted: WantedProtector): PodProtectorSpec {
+  const { spec, foreign, optional } = wanted;
+  const { healthCriterion: _, maxPodsPerCell: __, admissionHistoryConfig: ___, ...others } = former?.spec ?? {};
+  const isListed = former?.spec.foreignOwners !== undefined || former === undefined || foreign?.isAtOnce === true;
+  const list = isListed && foreign !== undefined ? { foreignOwners: foreign.owners } : {};
+  return { ...others, ...spec, ...newOptional(former, optional), ...list };
+}
+
+function newOptional(former: PodProtector | undefined, wanted: OptionalFields): Partial<PodProtectorSpec> {
   const overridden: readonly string[] = former === undefined ? [] : formerlyOverridden(former);
   const tuned = Object.entries(former === undefined ? {} : optionalIn(former.spec)).filter(
     ([field, value]) => value !== undefined && !overridden.includes(field),
@@ -238,7 +269,7 @@ function optionalIn(spec: PodProtectorSpec): OptionalFields {
 }
 
 function inSpec(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const isOwn = ([field]: [string, unknown]): boolean => droppableFields.some((known) => known === field);
+  const isOwn = ([field]: [string, unknown]): boolean => ownFields.some((known) => known === field);
   const history = Object.fromEntries(Object.entries(values).filter((entry) => !isOwn(entry)));
   return {
     ...Object.fromEntries(Object.entries(values).filter(isOwn)),

@@ -55,6 +55,7 @@ function readOwnerReference(reader: MessageReader): Decoded<V1OwnerReference> {
   const outer = reader.enter();
   while (reader.next()) {
     if (reader.field === 1) owner.kind = reader.text();
+    else if (reader.field === 5) owner.apiVersion = reader.text();
     else if (reader.field === 6) owner.controller = reader.integer() !== 0;
     else reader.skip();
   }

@@ -53,6 +53,7 @@ export const budgetTraits = {
   strategyField: undefined,
   lentBy: "its minAvailable or maxUnavailable",
   isOnlyProtectedAlone: false,
+  hasAnyOwner: true,
   isNeverWritten: true,
   // It depends on the workloads, too.
   readSpec: () => undefined,

@@ -16,7 +16,7 @@ import { type Clock } from "../../util/clock.ts";
 import { type Deletion } from "../deletion.ts";
 import { type WebhookMetrics } from "../metrics.ts";
 import { type Protector } from "../protector/protector.ts";
-import { isCounted, isProtected, needUnder } from "../protector/protector-view.ts";
+import { isCounted, isForeignUnder, isProtected, needUnder } from "../protector/protector-view.ts";
 import { type Patience, type Reservations } from "../protector/reservations.ts";
 import { type ReservationResult } from "../protector/status-writer.ts";
 import { type Tombstone } from "../protector/departure.ts";
@@ -243,7 +243,8 @@ function opinionOf(protector: Protector, blocks: boolean, deletion: Deletion, do
       ? { protector, blocks, says: "admit", need }
       : { protector, blocks, says: "offer", need: "best-effort" };
   // What takes no quota is not written, so that a watch that is late would go unnoticed.
-  if (deletion.pod.isUnseen && !protector.isJustRead) protector.suspect();
+  const isUnwritten = deletion.pod.isUnseen || (view !== undefined && isForeignUnder(view, deletion));
+  if (isUnwritten && !protector.isJustRead) protector.suspect();
   if (doubts === "ask" && protector.isDoubtful) return { protector, blocks, says: "ask", need };
   if (verdict.kind !== "admitted") return { protector, blocks, says: "refuse", need: "quota", verdict };
   return need === "nothing" ? { protector, blocks, says: "admit", need } : { protector, blocks, says: "ask", need };

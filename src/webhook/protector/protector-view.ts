@@ -8,9 +8,10 @@ import { objectKey } from "../../api/object-key.ts";
 import { type Labels } from "../../api/pod.ts";
 import { parseResourceVersion } from "../../api/resource-version.ts";
 import { annotations, isInShadow } from "../../api/v1alpha1/names.ts";
-import { type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { type Aggregation, type PodProtector, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { CountedSpec } from "../../accounting/count/counted-spec.ts";
 import { countingSelector } from "../../accounting/count/counting-selector.ts";
+import { isForeign } from "../../accounting/count/foreign-owners.ts";
 import { criterionFor } from "../../accounting/count/health-criterion.ts";
 import { type HistoryConfig, historyConfigOf } from "../../accounting/history/history-config.ts";
 import { type HistoryLimits } from "../../accounting/history/record.ts";
@@ -158,8 +159,19 @@ export function judge(
 
 /** What one deletion needs, whatever the counts are. It must be counted by `view`. */
 export function needUnder(view: ProtectorView, deletion: Deletion, { clock }: Rule): Need {
-  const cell = view.protector.status?.cells.find(({ cellID }) => cellID === deletion.cellID);
-  return needOf(disruptionUnder(view, deletion), view.protector.spec, cell?.aggregation, clock.epochMicros());
+  const { spec } = view.protector;
+  const counts = countsOf(view, deletion);
+  if (isForeign(deletion.pod, counts, spec)) return "nothing";
+  return needOf(disruptionUnder(view, deletion), spec, counts, clock.epochMicros());
+}
+
+/** Whether the counts of its cell leave the pod out. */
+export function isForeignUnder(view: ProtectorView, deletion: Pick<Deletion, "cellID" | "pod">): boolean {
+  return isForeign(deletion.pod, countsOf(view, deletion), view.protector.spec);
+}
+
+function countsOf({ protector }: ProtectorView, of: Pick<Deletion, "cellID">): Aggregation | undefined {
+  return protector.status?.cells.find(({ cellID }) => cellID === of.cellID)?.aggregation;
 }
 
 function disruptionUnder(view: ProtectorView, deletion: Deletion): Disruption {

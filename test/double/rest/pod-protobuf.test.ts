@@ -45,6 +45,7 @@ test("the product reads the same of a pod in protobuf and in JSON", () => {
   const record = read(pod);
   assert.ok(record?.isTerminating === true && record.isReady && record.eventTime !== undefined);
   assert.equal(record.workloadKind, "StatefulSet");
+  assert.equal(record.controllerKind, "StatefulSet.apps");
   assert.deepEqual(read(answered(pod)), record);
   const list = {
     apiVersion: "v1",

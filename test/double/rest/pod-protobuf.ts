@@ -69,8 +69,14 @@ function objectMeta(metadata: JsonObject): Buffer {
   );
 }
 
-function ownerReference({ kind, name, uid, controller }: JsonObject): Buffer {
-  return message(text(1, kind), text(3, name), text(4, uid), field(6, controller === true ? 1 : 0));
+function ownerReference({ apiVersion, kind, name, uid, controller }: JsonObject): Buffer {
+  return message(
+    text(1, kind),
+    text(3, name),
+    text(4, uid),
+    text(5, apiVersion),
+    field(6, controller === true ? 1 : 0),
+  );
 }
 
 function managedFields(managed: JsonObject): Buffer {

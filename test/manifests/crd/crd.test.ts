@@ -58,6 +58,7 @@ const specFields: Fields<PodProtectorSpec> = {
   maxPodsPerCell: "leaf",
   admissionHistoryConfig: { maxConcurrentLag: "leaf", compactThreshold: "leaf", aggregationRateMillis: "leaf" },
   targets: { apiVersion: "leaf", kind: "leaf", name: "leaf", selector },
+  foreignOwners: "leaf",
   maxUnavailable: "leaf",
   minAvailablePercent: "leaf",
 };
@@ -72,6 +73,8 @@ const statusFields: Fields<PodProtectorStatus> = {
       runningReplicas: "leaf",
       initializedReplicas: "leaf",
       unseenReplicas: "leaf",
+      foreignReplicas: "leaf",
+      countedOwners: "leaf",
       lastEventTime: "leaf",
       resourceVersion: "leaf",
       countedAt: "leaf",

@@ -31,6 +31,8 @@ const extensions = new Set([
   "countedSpec",
   "countedMinReadySeconds",
   "countedGeneration",
+  "countedOwners",
+  "foreignReplicas",
   "initializedReplicas",
   "podResourceVersion",
   "podUIDDigests",

@@ -49,6 +49,7 @@ export function pod(uid: string, changes: Partial<PodRecord> = {}): PodRecord {
     readySince: at(-3600),
     eventTime: undefined,
     workloadKind: undefined,
+    controllerKind: undefined,
     ...changes,
   };
 }

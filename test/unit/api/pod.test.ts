@@ -33,6 +33,7 @@ test("a pod becomes a flat record", () => {
     readySince: parseTime("2026-01-01T00:00:05Z"),
     eventTime: parseTime("2026-01-01T00:00:00Z"),
     workloadKind: undefined,
+    controllerKind: undefined,
   });
 });
 
@@ -158,4 +159,18 @@ test("a pod is unseen when Ready is False without a reason and its containers ar
   assert.equal(isUnseen({ ...running, conditions: [{ type: "ContainersReady", status: "True" }] }), false);
   assert.equal(isUnseen({ phase: "Succeeded", conditions: conditionsOf({}) }), false);
   assert.equal(isUnseen({ phase: "Pending", conditions: conditionsOf({}) }), false);
+});
+
+test("the kind of a controller has its group, and one that cannot be a kind is none that a list can name", () => {
+  const kindOf = (...ownerReferences: readonly unknown[]) =>
+    readPodRecord(podWith({ ownerReferences }, {}))?.controllerKind;
+  const owner = (apiVersion: unknown, kind: unknown, controller: unknown = true) => ({ apiVersion, kind, controller });
+  assert.equal(kindOf(owner("batch/v1", "Job")), "Job.batch");
+  assert.equal(kindOf(owner("v1", "Node")), "Node");
+  assert.equal(kindOf(owner("v1", "Node", false), owner("apps/v1", "ReplicaSet")), "ReplicaSet.apps");
+  assert.equal(kindOf(owner("batch.volcano.sh/v1alpha1", "Job")), "Job.batch.volcano.sh");
+  assert.equal(kindOf(owner("batch/v1", "Job", "true")), undefined, "no controller");
+  assert.equal(kindOf(), undefined);
+  for (const odd of [owner(1, "Job"), owner("batch/v1", ""), owner("b c/v1", "Job"), owner("batch/v1", "Job.x y")])
+    assert.equal(kindOf(odd), "?");
 });

@@ -64,7 +64,12 @@ test("a StatefulSet gets a PodProtector of its own name, which follows it to its
     finalizers: [finalizer],
   });
   assert.partialDeepStrictEqual(metadata.ownerReferences, [{ apiVersion: "apps/v1", kind: "StatefulSet", name: "db" }]);
-  assert.deepEqual(spec, { minAvailable: 4, minReadySeconds: 0, selector: { matchLabels: { app: "db" } } });
+  assert.deepEqual(spec, {
+    minAvailable: 4,
+    minReadySeconds: 0,
+    selector: { matchLabels: { app: "db" } },
+    foreignOwners: ["DaemonSet.apps", "Job.batch", "Node"],
+  });
   assert.ok(hasFinalizer(db()));
   await patch("db", { spec: { replicas: 9 } });
   await core.clock.advance(secondMs);

@@ -48,6 +48,7 @@ test("all that can be overridden is read", () => {
     "min-available": "5",
     keep: "3",
     "max-pods-per-cell": "50",
+    "foreign-owners": "Workflow.argoproj.io, Node,Node",
   });
   assert.deepEqual(found, {
     isOptedOut: true,
@@ -57,6 +58,7 @@ test("all that can be overridden is read", () => {
     healthCriterion: "Initialized",
     maxPodsPerCell: 50,
     historyConfig: { maxConcurrentLag: 0, compactThreshold: 1, aggregationRateMillis: 2_147_483_647 },
+    foreignOwners: ["Workflow.argoproj.io", "Node"],
     problems: [],
   });
 });
@@ -71,6 +73,7 @@ test("what cannot be read is as if it were absent, and says what is allowed", ()
     ["max-pods-per-cell", "0", "a whole number from 1 to 2147483647"],
     ["health-criterion", "ready", "one of Scheduled, Initialized, Running, Ready, Available"],
     ["protect", "no", "true or false"],
+    ["foreign-owners", "batch/Job", "up to 29 kinds with their groups, such as Job.batch,Workflow.argoproj.io"],
   ] as const) {
     const { problems, ...found } = read({ [name]: value });
     assert.deepEqual({ ...found, problems: [] }, none);

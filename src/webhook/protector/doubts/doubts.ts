@@ -7,6 +7,7 @@
  * | of a generation at or below the last one that had another counting selector | ones of a later generation |
  * | without a generation, after an edit of the counting selector | 75 s after that was seen |
  * | without a generation, of an object that was made again under its name | 75 s after that was seen |
+ * | that may hold foreign pods, let go without a record before (begun-owners.ts) | 75 s after that was seen |
  *
  * What a Go aggregator drops from the history too soon is subtracted for a while (legacy-hold.ts). Counts without a
  * generation are those of Go aggregators and of earlier releases: nothing orders them and an edit, so time must do.
@@ -18,6 +19,7 @@ import { type Doubt } from "../../../accounting/reserve/quota-figures.ts";
 import { type CellStatus, isOlder } from "../../../api/v1alpha1/pod-protector.ts";
 import { type Clock, type MonotonicMs } from "../../../util/clock.ts";
 import { type ProtectorView } from "../protector-view.ts";
+import { BegunOwners } from "./begun-owners.ts";
 import { LostCounts } from "./lost-counts.ts";
 
 /**
@@ -29,6 +31,7 @@ export const undatedSettleMs = 75_000;
 export class Doubts {
   readonly #clock: Clock;
   readonly #lost: LostCounts;
+  readonly #begunOwners = new BegunOwners();
   /** The last generation that is known to have had another counting selector than the present one. */
   #otherGeneration = Number.NEGATIVE_INFINITY;
   /** Why counts without a generation were put in doubt last. */
@@ -43,6 +46,8 @@ export class Doubts {
   readonly of = ({ cellID, aggregation }: CellStatus): Doubt | undefined => {
     if (aggregation === undefined) return undefined;
     if (this.#lost.has(cellID, aggregation)) return "lost";
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#begunOwners.areIn(cellID, aggregation, nowMs, undatedSettleMs)) return "other-spec";
     const { countedGeneration, countedSpec } = aggregation;
     if (countedGeneration !== undefined) return countedGeneration <= this.#otherGeneration ? "other-spec" : undefined;
     const why = this.#whyUndated();
@@ -53,6 +58,7 @@ export class Doubts {
   /** `view` has replaced `before` as the newest state of the same object. */
   replaced(before: ProtectorView, view: ProtectorView): void {
     this.#lost.replaced(before, view);
+    this.#begunOwners.replaced(before, this.#clock.monotonicMs());
     if (isEdited(before, view)) {
       this.#otherGeneration = generationOf(before);
       // What was made again a moment ago is in doubt for that.

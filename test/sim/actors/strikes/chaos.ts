@@ -126,9 +126,7 @@ export class Chaos {
     for (const process of this.#world.processes()) if (this.#isToStart(process)) await process.start();
   }
 
-  /**
-   * Kubelets ask who is ready; nothing here depends on the answer, so that also replicas are asked that should not be.
-   */
+  /** Kubelets ask who is ready. Nothing depends on the answer, so replicas are asked as well that should not be. */
   #probe(): void {
     if (this.#isOver) return;
     for (const process of this.#world.processes()) process.isReady();
@@ -228,6 +226,8 @@ export class Chaos {
         return this.#run(this.#anyCore().passing.act());
       case "node-clocks":
         return this.#workload()?.setNodeClock();
+      case "strangers-pods":
+        return this.#run(this.#nodes.strangers.act());
       case "modes":
         return this.#run(this.#anyCore().modes.act());
       case "old-crd":

@@ -5,6 +5,7 @@ import { builtInResources } from "../../../double/engine/resources.ts";
 import { namespace } from "../../clusters/namespaces.ts";
 import { type Cell, type World } from "../../world.ts";
 import { type Deleters } from "../deleters.ts";
+import { StrangersPods } from "../strangers.ts";
 import { quietly } from "../quietly.ts";
 import { ownTarget } from "../sources.ts";
 import { type CoreCast } from "../core-cast.ts";
@@ -29,6 +30,8 @@ export class Nodes {
   readonly #world: World;
   readonly #cast: NodeCast;
   readonly #draws: Draws;
+  /** What runs there beside the workload. */
+  readonly strangers: StrangersPods;
   /** Another one waits until the present one is over. */
   #isCascading = false;
   #isOver = false;
@@ -37,6 +40,7 @@ export class Nodes {
     this.#world = world;
     this.#cast = cast;
     this.#draws = new Draws(world.kernel.rng("nodes"));
+    this.strangers = new StrangersPods(world, cast.deleters);
   }
 
   /** From now on only what has begun ends, and as many pods are wanted as were planned. */

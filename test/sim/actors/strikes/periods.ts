@@ -48,4 +48,5 @@ export const periodMs: Partial<Record<FaultClass, number>> = {
   suspensions: 30_000,
   "node-clocks": 15_000,
   "lost-bookmarks": 30_000,
+  "strangers-pods": 4_000,
 };

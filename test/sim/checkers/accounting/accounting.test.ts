@@ -26,6 +26,7 @@ class History {
     historyLimits,
     hasFewFences: false,
     isByPreviousRelease: () => false,
+    isOfOneRelease: true,
     told: { mustKnow: () => true, isToldToAll: () => true },
     lostSpec: () => undefined,
     compactThreshold: 100,

@@ -48,6 +48,8 @@ export interface AccountingOptions {
   readonly hasFewFences: boolean;
   /** Whether an admission may have been recorded by the release before this one, whose rules were fewer. */
   readonly isByPreviousRelease: () => boolean;
+  /** No process is of another release. */
+  readonly isOfOneRelease: boolean;
   readonly told: Pick<Told, "mustKnow" | "isToldToAll">;
   /** Its spec, if it is lost and the replica that was asked then had it in memory. */
   readonly lostSpec: (replica: string, arrivedMs: number) => PodProtectorSpec | undefined;
@@ -91,7 +93,7 @@ export class AccountingChecker {
   readonly #options: AccountingOptions;
   readonly name: string;
   readonly room: Room;
-  readonly #standing: Standing;
+  readonly standing: Standing;
   readonly #settlement: SettlementChecker;
   readonly #counts: CountsChecker;
   readonly leaving: LeavingChecker;
@@ -116,20 +118,20 @@ export class AccountingChecker {
   constructor(name: string, options: AccountingOptions) {
     this.name = name;
     this.#options = options;
-    this.#standing = new Standing(name, options.ledger, options.criterion);
-    this.room = new Room(this.#standing, { ...options, isLetGo: () => this.#isLetGo });
-    this.#settlement = new SettlementChecker(name, this.#standing, options);
+    this.standing = new Standing(name, options.ledger, options.criterion);
+    this.room = new Room(this.standing, { ...options, isLetGo: () => this.#isLetGo });
+    this.#settlement = new SettlementChecker(name, this.standing, options);
     this.leaving = new LeavingChecker(options.kernel, name, options.settleWindowMs);
-    this.#counts = new CountsChecker(name, this.#standing, options.ledger);
+    this.#counts = new CountsChecker(name, this.standing, options.ledger);
   }
 
   get object(): PodProtector | undefined {
-    return this.#standing.object;
+    return this.standing.object;
   }
 
   /** Since when its selectors are what they are. */
   get edit(): Edit {
-    return { revision: this.#standing.editedRevision, sinceMs: this.#standing.editedAtMs };
+    return { revision: this.standing.editedRevision, sinceMs: this.standing.editedAtMs };
   }
 
   /** What the replica goes by that was asked then: what is there, or what is lost and it remembers. */
@@ -147,7 +149,7 @@ export class AccountingChecker {
    * doubt about counts that are usable again, begin with that.
    */
   wasToldOfBy(atMs: number): boolean {
-    const awaited = [this.#remade, this.#standing.isEditedBack ? this.edit : undefined];
+    const awaited = [this.#remade, this.standing.isEditedBack ? this.edit : undefined];
     return awaited.every((edit) => edit === undefined || this.#options.told.isToldToAll(edit, atMs));
   }
 
@@ -169,7 +171,7 @@ export class AccountingChecker {
     this.#hasVanished = object === undefined && isLost;
     this.heldPodMs += weightOf(before) * (kernel.nowMs - this.#heldSinceMs);
     this.#heldSinceMs = kernel.nowMs;
-    this.#standing.object = object;
+    this.standing.object = object;
     this.#options.lent?.committed(object);
     const former = last?.metadata.uid === present?.metadata.uid ? last : undefined;
     if (present !== undefined) this.leaving.committed(present.status?.cells ?? [], former === undefined);
@@ -182,7 +184,7 @@ export class AccountingChecker {
         for (const cell of present.status?.cells ?? []) this.#record(present, cellOf(former, cell.cellID), cell);
       return;
     }
-    this.#standing.edited(object, before);
+    this.standing.edited(object, before);
     if (object.status === undefined) {
       this.#counts.noteUncounted(object);
       return;
@@ -197,8 +199,8 @@ export class AccountingChecker {
   restored(object: PodProtector | undefined): void {
     const before = this.object;
     this.#released = undefined;
-    this.#standing.object = object;
-    if (object !== undefined) this.#standing.edited(object, before);
+    this.standing.object = object;
+    if (object !== undefined) this.standing.edited(object, before);
     this.#recorded.clear();
     this.#packedSinceMs.clear();
     this.#coreRestoredAtMs = this.#options.kernel.nowMs;
@@ -209,12 +211,12 @@ export class AccountingChecker {
 
   /** Whether its selectors can be understood as they are now. */
   get isValid(): boolean {
-    return this.#standing.isValid;
+    return this.standing.isValid;
   }
 
   /** The PodProtector protects such a pod. */
   concerns(record: PodRecord): boolean {
-    return this.#standing.concerns(record);
+    return this.standing.concerns(record);
   }
 
   /** An admission that took quota has been answered: it must have been recorded, and the floor held when it was. */
@@ -224,7 +226,7 @@ export class AccountingChecker {
     if (recorded === undefined || recorded.atMs < arrivedMs) {
       lent?.admitted(uid, ledger.byDigest.get(digestOfUID(uid))?.cell ?? "");
       // A restore of the core may have taken the record away before it was answered.
-      if (Math.max(this.#standing.editedAtMs, this.#coreRestoredAtMs) < arrivedMs && isExact && lent === undefined)
+      if (Math.max(this.standing.editedAtMs, this.#coreRestoredAtMs) < arrivedMs && isExact && lent === undefined)
         kernel.fail(`${this.name}: ${uid} was admitted without a record`);
       return;
     }
@@ -239,9 +241,9 @@ export class AccountingChecker {
     if (recorded >= minAvailable || this.object === undefined) return;
     // Somebody's record may have been in the way who is not admitted in the end.
     const nobody = new Set<string>();
-    const standing = this.#standing.count(this.object, nobody);
+    const standing = this.standing.count(this.object, nobody);
     if (standing >= minAvailable) return;
-    const asCounted = this.#standing.count(this.object, nobody, this.#counts.countedBefore(this.object));
+    const asCounted = this.standing.count(this.object, nobody, this.#counts.countedBefore(this.object));
     if (ledger.hasRestored() && Math.max(standingAsCounted, asCounted) >= minAvailable) {
       onRestoreBreach({ protector: this.name, standing, minAvailable });
       kernel.note(`FLOOR after a restore ${this.name} ${standing} of ${minAvailable}`);
@@ -280,22 +282,22 @@ export class AccountingChecker {
 
   /** What the aggregated counts should be, were everything seen. */
   trueAvailable(cells?: InCells): number {
-    return this.#standing.trueCount("Available", cells);
+    return this.standing.trueCount("Available", cells);
   }
 
   /** The same of the criterion that deletions are judged by. */
   trueHealthy(cells?: InCells): number {
-    return this.#standing.trueCount(this.criterion, cells);
+    return this.standing.trueCount(this.criterion, cells);
   }
 
   /** There are pods to count. */
   hasMembers(cells: InCells): boolean {
-    return this.#standing.hasMembers(cells);
+    return this.standing.hasMembers(cells);
   }
 
   /** The deletion of such a pod takes quota, if it is old enough. */
   get criterion(): HealthCriterion {
-    return this.#standing.criterion;
+    return this.standing.criterion;
   }
 
   /** Unsettled admissions. */
@@ -329,7 +331,7 @@ export class AccountingChecker {
       kernel.fail(`${this.name}: an admission is recorded in ${cell.cellID}, which nobody has counted`);
     this.#record(object, old, cell);
     if (isExact && cell.aggregation !== undefined && cell.aggregation !== old?.aggregation) {
-      this.#counts.check(old?.aggregation, cell.aggregation, cell.cellID);
+      this.#counts.check(old?.aggregation, cell.aggregation, cell.cellID, this.#options.isOfOneRelease);
       // An edit that is taken back makes the old counts usable again, and nobody has counted.
       const isNew = JSON.stringify(cell.aggregation) !== JSON.stringify(old?.aggregation);
       if (isNew && this.#counts.isUsable(cell.aggregation)) {
@@ -360,9 +362,9 @@ export class AccountingChecker {
       if (this.object === undefined) standing = standingAsCounted = Number.POSITIVE_INFINITY;
       if (standing === undefined) {
         const open = openOf(object);
-        standing = this.#standing.count(object, open);
+        standing = this.standing.count(object, open);
         standingAsCounted = ledger.hasRestored()
-          ? this.#standing.count(object, open, this.#counts.countedBefore(object))
+          ? this.standing.count(object, open, this.#counts.countedBefore(object))
           : standing;
       }
       // A pod that was packed may be the same admission as before, which was judged then.

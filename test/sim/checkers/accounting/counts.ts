@@ -6,6 +6,7 @@ import { parseTime } from "../../../../src/api/micro-time.ts";
 import { type PodRecord } from "../../../../src/api/pod.ts";
 import { type PodProtector, type Aggregation } from "../../../../src/api/v1alpha1/pod-protector.ts";
 import { availableFrom } from "../../../../src/accounting/count/health-criterion.ts";
+import { isLeftOutOf } from "../../../../src/accounting/count/foreign-owners.ts";
 import { laterOf } from "../../../../src/util/clock.ts";
 import { cellOf } from "./history.ts";
 import { type Ledger, type TruePod } from "./ledger.ts";
@@ -92,7 +93,8 @@ export class CountsChecker {
     );
   }
 
-  check(old: Aggregation | undefined, counts: Aggregation, cellID: string): void {
+  /** `isOfOneRelease`: whoever has counted knows of foreign pods. */
+  check(old: Aggregation | undefined, counts: Aggregation, cellID: string, isOfOneRelease: boolean): void {
     const ledger = this.#ledger;
     const { kernel } = ledger;
     const standing = this.#standing;
@@ -103,6 +105,11 @@ export class CountsChecker {
     }
     if (standing.editedAtMs === kernel.nowMs) return;
     if (counts.countedAt === undefined || counts.countedSpec !== standing.spec) return;
+    if (isOfOneRelease && standing.object !== undefined) {
+      const held = this.#heldBy(counts, this.#podsOf(cellID, this.#countedFrom.get(cellID)));
+      const unnamed = standing.strangers.unnamed(held, counts, standing.object.spec);
+      if (unnamed.length > 0) kernel.fail(`${this.#name}: ${cellID} counts pods of ${unnamed.join(", ")}`);
+    }
     const truth = this.#truthOf(counts, cellID, this.#countedFrom.get(cellID));
     for (const [name, [least, most]] of Object.entries(truth)) {
       const counted = counts[name as keyof typeof truth] ?? 0;
@@ -149,14 +156,23 @@ export class CountsChecker {
     });
   }
 
+  #podsOf(cellID: string, history: number | undefined): readonly TruePod[] {
+    const ledger = this.#ledger;
+    const former = history === undefined ? undefined : ledger.formerOf(cellID)[history]?.pods;
+    return former ?? [...ledger.pods.values()].filter((pod) => pod.cell === cellID);
+  }
+
+  /** Those that are selected, as they were in the snapshot. */
+  #heldBy({ resourceVersion }: Aggregation, pods: readonly TruePod[]): PodRecord[] {
+    const records = pods.flatMap((pod) => this.#ledger.at(pod, Number(resourceVersion)) ?? []);
+    return records.filter((record) => this.#standing.isMember(record));
+  }
+
   /** The least and the most of each count: where clocks are wrong only the aggregator knows how old a pod is. */
   #truthOf(counts: Aggregation, cellID: string, history: number | undefined) {
-    const ledger = this.#ledger;
     const standing = this.#standing;
-    const revision = Number(counts.resourceVersion);
-    const former = history === undefined ? undefined : ledger.formerOf(cellID)[history]?.pods;
-    const pods = former ?? [...ledger.pods.values()].filter((pod) => pod.cell === cellID);
-    const held = pods.flatMap((pod) => ledger.at(pod, revision) ?? []).filter((record) => standing.isMember(record));
+    const pods = this.#podsOf(cellID, history);
+    const held = this.#heldBy(counts, pods).filter((record) => !isLeftOutOf(counts, record));
     const exactly = (has: (record: PodRecord) => boolean): [number, number] => {
       const count = held.filter(has).length;
       return [count, count];

@@ -14,8 +14,10 @@ import {
   isUnseenBy,
 } from "../../../../src/accounting/count/health-criterion.ts";
 import { compileSelector, formatSelector, matches, type CompiledSelector } from "../../../../src/label-index/index.ts";
+import { isLeftOutOf } from "../../../../src/accounting/count/foreign-owners.ts";
 import { type Exclusion } from "./exclusions.ts";
 import { type Admission, type Ledger, type PodVersion, type TruePod } from "./ledger.ts";
+import { isStranger, Strangers } from "./strangers.ts";
 
 /** Which cells are meant. */
 export type InCells = (cell: string) => boolean;
@@ -54,6 +56,7 @@ export class Standing {
     Aggregation,
     { readonly revision: number; readonly countedAt: number | undefined; readonly readAt: number }
   >();
+  readonly strangers = new Strangers();
   /** When the selectors changed last, or there was a floor where there had been none. */
   editedAtMs = Number.NEGATIVE_INFINITY;
   /** Version of the object since its selectors are what they are. */
@@ -69,6 +72,7 @@ export class Standing {
 
   /** The next version of the object, or of another one by its name. */
   edited(object: PodProtector, before: PodProtector | undefined): void {
+    if (before !== undefined) this.strangers.replaced(before, this.#ledger.kernel.nowMs);
     const { selector, aggregationSelector = selector } = object.spec;
     if (before?.metadata.uid === object.metadata.uid && judgedBy(before) === judgedBy(object)) return;
     const [own, counting] = [compileSelector(selector), compileSelector(aggregationSelector)];
@@ -111,6 +115,20 @@ export class Standing {
     });
   }
 
+  /** Available pods that the selector matches and no stranger controls. */
+  trueOwn(): number {
+    const { nowMicros, pods } = this.#ledger;
+    return pods.values().reduce((count, { goneAt, versions }) => {
+      const present = goneAt === undefined ? versions.at(-1) : undefined;
+      if (present === undefined || isStranger(present.record)) return count;
+      return this.#meets("Available", present, nowMicros) ? count + 1 : count;
+    }, 0);
+  }
+
+  #isForeign(record: PodRecord, cell: string): boolean {
+    return this.strangers.areLeftOut(record, cell, this.object);
+  }
+
   /** What the aggregated counts should be, were everything seen; by the criterion of the world, or by another. */
   trueCount(criterion = this.criterion, cells: InCells = allCells): number {
     const pods = this.#ledger.pods.values().filter(({ cell }) => cells(cell));
@@ -149,9 +167,10 @@ export class Standing {
   }
 
   /** Its containers run, and only the control plane does not know: whoever deletes it takes a serving pod away. */
-  #isUnseen({ versions }: TruePod): boolean {
+  #isUnseen({ versions, cell }: TruePod): boolean {
     const record = versions.at(-1)?.record;
-    return record !== undefined && this.concerns(record) && isUnseenBy(this.criterion, record);
+    if (record === undefined || this.#isForeign(record, cell)) return false;
+    return this.concerns(record) && isUnseenBy(this.criterion, record);
   }
 
   /** How many of them are within their limits. They are needed when without them the floor would be broken. */
@@ -212,7 +231,8 @@ export class Standing {
   /** The pod is there, selected for counting, and meets the criterion now. */
   meets(pod: TruePod, criterion = this.criterion): boolean {
     const present = pod.goneAt === undefined ? pod.versions.at(-1) : undefined;
-    return present !== undefined && this.#meets(criterion, present, this.#ledger.nowMicros);
+    if (present === undefined || this.#isForeign(present.record, pod.cell)) return false;
+    return this.#meets(criterion, present, this.#ledger.nowMicros);
   }
 
   /**
@@ -229,7 +249,7 @@ export class Standing {
       this.#named.set(counts, named);
     }
     const version = this.#ledger.versionAt(pod, named.revision);
-    if (version === undefined) return false;
+    if (version === undefined || isLeftOutOf(counts, version.record)) return false;
     const { countedAt = this.#ledger.nowMicros, readAt } = named;
     if (this.#meets(criterion, { ...version, readyAtMs: undefined }, countedAt)) return true;
     return !byItsTime && this.#meets(criterion, version, readAt);

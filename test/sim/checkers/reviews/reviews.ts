@@ -141,6 +141,8 @@ export class ReviewChecker implements ReviewObserver {
       const spec = checker.specFor(replica, arrivedMs);
       // Without a floor, records are best effort.
       if (spec === undefined || spec.minAvailable <= 0 || unknown.has(protector) || shadowed.has(protector)) continue;
+      const { strangers, object } = checker.standing;
+      if ([before, record].some((one) => strangers.mayBeLeftOut(one, cell, object, arrivedMs))) continue;
       const needsQuota = [before, record].every(
         (one) =>
           checker.concerns(one) && this.#needsQuota(checker, { replica, uid: pod.uid, record: one, arrivedMs }, spec),

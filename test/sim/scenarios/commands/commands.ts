@@ -2,7 +2,8 @@
  * The commands of a scenario after "world" (world-command.ts). X = a pod of the first cell, or CELL/X; SERVER = core,
  * core-east or a cell; a time is 76s, 500ms, 2m.
  *
- *   create X [ready [clock=8h]] [app=A]  touch X [times=N]; ready X [clock=8h]; notready|unseen|vanish X
+ *   create X [ready [clock=8h]] [app=A] [owner=Job.batch]; touch X [times=N]; ready X [clock=8h];
+ *   notready|unseen|vanish X
  *                                        clock: that of the pod's node is so far ahead, or its Ready time is missing
  *                                        or zero; unseen: its kubelet is not heard
  *   delete X [hold|dropped] [forced] -> allowed|refused: TEXT|held|dropped|gone
@@ -17,8 +18,10 @@
  *                                        pod garbage collection finds that the Node object of the pod is gone
  *   budget N                             a PodDisruptionBudget that allows N disruptions
  *   protector NAME [min=2] [limit=N for a cell] [minready=30] [selector=K=V] [counting=K=V] [rate=10s] [follows=N]
+ *     [foreign=Job.batch,Node]
  *                                        creates or edits one; erase NAME. [broken]: its counting selector is invalid;
  *                                        [mended]: it has none; follows: its floor is 75 % of the first N workloads;
+ *                                        foreign: pods of these controllers are left out; none = of no kind;
  *                                        [shadow]: it refuses nothing; [enforced]: it does again
  *   deployment delete|create|end|strip|scale=N
  *                                        what a person does to Deployment web (core-losses.ts)
@@ -41,8 +44,9 @@
  *   strip NAME                           a person takes its finalizers off
  *   crd delete|install                   of PodProtectors, in the core
  *   go-write [admits=1] [generation]     a Go webhook's status write, which strips all extensions, or only generations
- *   go-count N [forged]                  a Go aggregator's write of the first cell: N pods, and no admissions; forged:
- *                                        its own aggregator seems to say N, and all else stays
+ *   go-count N [forged] [as-of=X]        a Go aggregator's write of the first cell: N pods, and no admissions; forged:
+ *                                        its own aggregator seems to say N, and all else stays; as-of: that of a
+ *                                        release before, by a snapshot of the version of pod X
  *   misdate 2h                           the counts of the first cell seem to be recounted so far in the future
  *   forge UID version=N [cell=C] [digits=N]
  *                                        a bucket for a pod that does not exist, with so long a text of digests;
@@ -205,7 +209,8 @@ const commands: ReadonlyMap<string, Run> = new Map<string, Run>([
   [
     "create",
     onPod(async ({ pods, name }, args) => {
-      await pods.create(name, args.setting("app") ?? "web", args.flag("ready"), aheadOf(args));
+      const app = args.setting("app") ?? "web";
+      await pods.create(name, app, args.flag("ready"), aheadOf(args), args.setting("owner"));
     }),
   ],
   ["touch", onPod(({ pods, name }, args) => pods.touch(name, args.number("times", 1)))],

@@ -38,6 +38,8 @@ const counter =
 const measures: Readonly<Record<string, Measure>> = {
   /** Pods that are really available. */
   left: (stage) => web(stage).trueAvailable(),
+  /** Pods that really serve, and are the workload's own: of no Job, DaemonSet or Node. */
+  own: (stage) => web(stage).standing.trueOwn(),
   /** Pods that the status says are available. */
   available: (stage) => web(stage).object?.status?.summary.aggregatedAvailableReplicas ?? "none",
   /** By how much the newest admission is ahead of the counts, in milliseconds. */

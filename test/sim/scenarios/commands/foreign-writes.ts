@@ -37,6 +37,8 @@ function stripped({
   countedGeneration: _g,
   recountedAt: _d,
   initializedReplicas: _e,
+  countedOwners: _h,
+  foreignReplicas: _i,
   ...rest
 }: Aggregation): Aggregation {
   return rest;
@@ -79,10 +81,12 @@ export const goWrite: Run = async (stage, args) => {
 /**
  * go-count N: an aggregator of the Go original writes the first cell. By its late watch N pods are available; by the
  * clock of some event it has seen all admissions, and forgets them. Forged: who has the token of our own aggregator
- * says so, and changes nothing else.
+ * says so, and changes nothing else. as-of=X: one of a release before does, which keeps them, and names its snapshot.
  */
 export const goCount: Run = async (stage, args) => {
   const count = Number(args.word("the number of pods"));
+  const asOf = args.setting("as-of");
+  if (asOf !== undefined) return await earlierCount(stage, count, asOf);
   // Whichever was counted first, and so comes first in the status.
   const [first] = stage.world.cells;
   const cellID = first?.name ?? "";
@@ -106,6 +110,22 @@ export const goCount: Run = async (stage, args) => {
       : [{ cellID, aggregation }, ...cells],
   );
 };
+
+/** All that is counted are as many; nothing is said of what is left out. */
+async function earlierCount(stage: Stage, count: number, asOf: string): Promise<void> {
+  const [first] = stage.world.cells;
+  const { metadata } = stage.pods.get(first?.name ?? "")?.find(asOf) ?? {};
+  await writeStatus(stage, (cells) =>
+    cells.map((cell) => {
+      if (cell.cellID !== first?.name || cell.aggregation === undefined) return cell;
+      const { countedOwners: _o, foreignReplicas: _f, ...earlier } = cell.aggregation;
+      const names = ["total", "available", "ready", "scheduled", "running", "initialized"];
+      const counts = Object.fromEntries(names.map((name) => [`${name}Replicas`, count]));
+      const resourceVersion = metadata?.resourceVersion as Aggregation["resourceVersion"];
+      return { ...cell, aggregation: { ...earlier, ...counts, ...(resourceVersion && { resourceVersion }) } };
+    }),
+  );
+}
 
 /** misdate 2h: the counts of the first cell seem to come from a recount at so late a time. */
 export const misdate: Run = async (stage, args) => {

@@ -24,12 +24,15 @@ export class Pods {
     return this.#cell.server.engine.find(pods, namespace, name);
   }
 
-  /** `ahead`: how its Ready time is wrong, as for setReady. */
-  async create(name: string, app: string, isReady: boolean, ahead?: Ahead): Promise<void> {
+  /** `ahead`: how its Ready time is wrong, as for setReady. `owner`: the kind of its controller; "" = none. */
+  async create(name: string, app: string, isReady: boolean, ahead?: Ahead, owner = ""): Promise<void> {
+    const [kind = "", ...group] = owner.split(".");
+    const apiVersion = group.length === 0 ? "v1" : `${group.join(".")}/v1`;
+    const ownerReferences = [{ apiVersion, kind, name: "owner", uid: "uid-of-owner", controller: true }];
     await this.#cell.server.engine.create(pods, namespace, {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name, labels: { app, ours: "yes" } },
+      metadata: { name, labels: { app, ours: "yes" }, ...(owner !== "" && { ownerReferences }) },
       spec: { nodeName: "node-1", containers: [{ name: "main", image: "web:1" }], terminationGracePeriodSeconds: 30 },
     });
     if (isReady) await this.setReady(name, true, ahead);

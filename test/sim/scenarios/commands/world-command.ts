@@ -2,8 +2,9 @@
  * How a scenario begins:
  *
  *   world pods=x,y,z [others=v,w] [cells=a,b] min=2 [limit=N] [minready=30] [selector=K=V] [counting=K=V] [compact=N]
- *   [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator] [no-protector|deployment]
- *   [crd=upstream] [silent-after=3m] [hour=4m] [lends] [released-when-deleted] [east=2 [east-lends]]
+ *   [foreign=K,L] [webhooks=N] [aggregators=N] [without-watchlist] [update-trigger] [generator]
+ *   [no-protector|deployment] [crd=upstream] [silent-after=3m] [hour=4m] [lends]
+ *   [released-when-deleted] [east=2 [east-lends]]
  *
  * The pods of each cell have app=web, the others app=other; all have ours=yes. One PodProtector "web" selects app=web.
  * With "deployment" and without min, the generator makes one for a Deployment "web" of as many replicas as there are
@@ -141,6 +142,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
   const limit = args.setting("limit");
   const rate = args.setting("rate");
   const follows = args.setting("follows");
+  const foreign = args.setting("foreign");
   const isBroken = args.flag("broken");
   const isMended = args.flag("mended");
   const metadata = modeOf(args);
@@ -153,6 +155,7 @@ export async function setProtector(stage: Stage, args: Arguments, name: string):
     ...(selector !== undefined && { selector: { matchLabels: { app: null, ...selector } } }),
     ...(rate !== undefined && { admissionHistoryConfig: { aggregationRateMillis: args.duration(rate) } }),
     ...(follows !== undefined && { maxUnavailable: "25%", targets: targetsOf(Number(follows)) }),
+    ...(foreign !== undefined && { foreignOwners: foreign === "none" ? [] : foreign.split(",") }),
     ...(counting !== undefined && { aggregationSelector: { matchLabels: counting } }),
     ...(isBroken && { aggregationSelector: { matchExpressions: [{ key: "app", operator: "In", values: [] }] } }),
     ...(isMended && { aggregationSelector: null }),

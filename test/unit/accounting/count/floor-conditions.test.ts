@@ -102,3 +102,12 @@ test("what is absent is no news, and neither is another word for how an object f
   const before = condition("Ready", { observedGeneration: 2, reason: "Other" });
   assert.equal(hasNews({ ...next, conditions: [before] }, next), false);
 });
+
+test("pods of other owners are told with what becomes of them, over all cells", () => {
+  const cells = [cell(counts(3, { ...answered, foreignReplicas: 2 })), cell(counts(1, answered), [], "b")];
+  const by = (foreignOwners?: readonly string[]) =>
+    floorConditions({ minAvailable: 1, ...(foreignOwners && { foreignOwners }) }, statusOf(cells), question);
+  assert.match(JSON.stringify(by().ForeignPods), /"Counted".*2 of the pods .*count as replicas: podseidon approve/);
+  assert.match(JSON.stringify(by(["Job.batch"]).ForeignPods), /"LeftOut".*neither counted nor protected/);
+  assert.equal(floorConditions({ minAvailable: 1 }, statusOf(cells.slice(1)), question).ForeignPods, false);
+});

@@ -255,3 +255,18 @@ test("explain says what a person can decide on a held change, and on a workload 
     assert.equal(stdout.match(new RegExp(`\\n {16}podseidon release shop/${name}\\n`, "g"))?.length, 1, stdout);
   }
 });
+
+test("explain pod says that a pod is another owner's, and how many such pods there are", async (t) => {
+  const fleet = await shopFleet();
+  const ownerReferences = [{ apiVersion: "batch/v1", kind: "Job", name: "nightly", uid: "job", controller: true }];
+  await createPod(fleet.worker, "nightly-1", "web", { ownerReferences });
+  const { engine, protectors } = fleet.core;
+  const cells = [{ cellID: "w1", available: 3 }];
+  const made = await createProtector(fleet.core, "web", { minAvailable: 3, cells, metadata: ofDeployment });
+  const spec = { ...made["spec"], foreignOwners: ["Job.batch"] };
+  const listed = await engine.update(protectors, "shop", "web", { ...made, spec });
+  const copy = structuredClone(listed) as unknown as { status: { cells: { aggregation: object }[] } };
+  Object.assign(copy.status.cells[0]!.aggregation, { foreignReplicas: 1, countedOwners: ["Job.batch"] });
+  await engine.update(protectors, "shop", "web", copy, { subresource: "status" });
+  await shown(t, fleet, "explain", "pod", "nightly-1", ...inWorker);
+});

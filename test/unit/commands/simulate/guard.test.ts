@@ -218,6 +218,26 @@ test("only the counts of the pod's cell change, and none are made up", () => {
   assert.equal(settled(uncounted, [gone()], now), uncounted);
 });
 
+test("a pod that the counts leave out goes at the floor, and changes no count", () => {
+  const guarding = protector("web", { min: 3, cells: { a: 3 } });
+  assert(guarding.state.kind === "valid");
+  const { view } = guarding.state;
+  const { spec, status } = view.protector;
+  const [{ cellID, aggregation } = { cellID: "" }] = status?.cells ?? [];
+  assert(aggregation !== undefined && status !== undefined);
+  const cells = [{ cellID, aggregation: { ...aggregation, countedOwners: ["Job.batch"] } }];
+  const left = { ...view.protector, spec: { ...spec, foreignOwners: ["Job.batch"] }, status: { ...status, cells } };
+  const state = { kind: "valid", view: withObject(view, left) } as const;
+  const guard = new Guard(guardOptions({ ...guarding, state }));
+  const ofJob = pod("nightly", {
+    metadata: { ownerReferences: [{ apiVersion: "batch/v1", kind: "Job", name: "n", uid: "n", controller: true }] },
+  });
+  assert.equal(said(evict(guard, ofJob)), "admitted unneeded");
+  assert.equal(said(evict(guard, pod("web-1"))), "core/shop/web rejected");
+  const after = settled(left, [{ cellID, pod: ofJob.record, isReplaced: false }], now);
+  assert.equal(after.status?.summary.aggregatedAvailableReplicas, 3);
+});
+
 interface Asked extends ProtectorFields {
   readonly silent?: string;
   readonly isSecond?: boolean;

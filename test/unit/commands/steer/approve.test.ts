@@ -97,3 +97,22 @@ test("approve refuses what would not work, and writes nothing", async () => {
   await fleet.run("approve", "namespace/shop", "--reason", "x", "--dry-run");
   assert.equal(approvalIn(fleet), undefined);
 });
+
+test("approve foreign-pods leaves out what a person was shown, where it was shown, and nothing else", async (t) => {
+  const fleet = await createFleet();
+  const told = { type: "ForeignPods", reason: "Counted", message: "3 of the pods that match belong to other owners" };
+  await createProtector(fleet.core, "web", { conditions: [told] });
+  await createProtector(fleet.core, "api", { conditions: [{ ...told, reason: "LeftOut" }] });
+  await shown(t, fleet, "approve");
+  await shown(t, fleet, "approve", "foreign-pods");
+  const listOf = (name: string) =>
+    fleet.core.engine.get(fleet.core.protectors, "shop", name)["spec"]?.["foreignOwners"];
+  assert.deepEqual([listOf("web"), listOf("api")], [["DaemonSet.apps", "Job.batch", "Node"], undefined]);
+});
+
+test("approve foreign-pods where none are counted says so, and changes nothing", async () => {
+  const fleet = await createFleet();
+  await createProtector(fleet.core, "web");
+  const { exitCode, problem } = await fleet.run("approve", "foreign-pods");
+  assert.deepEqual([exitCode, problem], [1, "no PodProtector counts pods of other owners"]);
+});

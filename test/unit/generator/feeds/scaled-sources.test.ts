@@ -61,6 +61,8 @@ test("a custom resource gets a PodProtector by its scale, which follows it to it
     minAvailable: 8,
     minReadySeconds: 0,
     selector: { matchLabels: { app: "orders" } },
+    // Its pods may be anybody's.
+    foreignOwners: [],
   });
   const owner = { apiVersion: "example.com/v1", kind: "Database", name: "orders", uid: database()?.metadata.uid };
   assert.partialDeepStrictEqual(protector()?.metadata, { finalizers: [finalizer], ownerReferences: [owner] });

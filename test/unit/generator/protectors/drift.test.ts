@@ -15,6 +15,8 @@ async function withProtector(): Promise<{ core: Core; generator: GeneratorProces
   return { core, generator };
 }
 
+const foreignOwners = ["DaemonSet.apps", "Job.batch", "Node"];
+
 /** What people do to the protector of web, and what must be there a second later. */
 const repaired: readonly (readonly [what: string, metadata: JsonObject, spec: JsonObject])[] = [
   ["a lower minAvailable", {}, { minAvailable: 0 }],
@@ -29,6 +31,7 @@ const repaired: readonly (readonly [what: string, metadata: JsonObject, spec: Js
   ["labels and owner lost", { labels: null, ownerReferences: null }, {}],
   ["a lost finalizer", { finalizers: null }, {}],
   ["a lost owner", { ownerReferences: null }, {}],
+  ["a shorter list of foreign owners", {}, { foreignOwners: ["Node"] }],
   ["a released mark", { annotations: { [annotations.released]: "true" } }, {}],
 ];
 
@@ -138,7 +141,13 @@ test("what people tune and what others add is kept", async () => {
   const reborn = await core.createDeployment("web");
   await core.clock.advance(1_000);
   const { spec, metadata } = core.protector("deployment-web")!;
-  assert.deepEqual(spec, { ...tuned, minAvailable: 8, minReadySeconds: 0, selector: { matchLabels: { app: "web" } } });
+  assert.deepEqual(spec, {
+    ...tuned,
+    minAvailable: 8,
+    minReadySeconds: 0,
+    selector: { matchLabels: { app: "web" } },
+    foreignOwners,
+  });
   assert.deepEqual(metadata.labels, { ...labelsFor("web"), team: "a" });
   assert.deepEqual(metadata.annotations, { [annotations.generated]: "true", note: "b" });
   assert.deepEqual(metadata.finalizers, ["other.example/x", finalizer]);
@@ -170,6 +179,7 @@ test("a terminating protector is asked for no new finalizer, which the API serve
     finalizer,
     ownerReference: owner,
     spec,
+    foreign: undefined,
     optional: {},
   };
   const actual = (deletionTimestamp?: string): PodProtector => ({
@@ -228,4 +238,24 @@ test("whoever made the object is no editor, and neither is another role or comma
 test("what is not understood has no editor", () => {
   for (const wrong of [undefined, null, 3, "x", {}, [undefined], [{ manager: 3, fieldsV1: floor }], [{ manager: "a" }]])
     assert.equal(readEditor(wrong, ["minAvailable"]), undefined);
+});
+
+test("one that is older than the list of foreign owners gets it when a person or its owner says so", async () => {
+  const { core, generator } = await withProtector();
+  const list = () => core.protector("deployment-web")?.spec?.["foreignOwners"];
+  await core.patchProtector("deployment-web", { spec: { foreignOwners: null, minAvailable: 0 } });
+  await core.clock.advance(1_000);
+  assert.equal(list(), undefined, "it is repaired, and has no list");
+  await core.patchProtector("deployment-web", { spec: { foreignOwners: ["Job.batch"] } });
+  await core.clock.advance(1_000);
+  assert.deepEqual(list(), foreignOwners, "a person has approved");
+  await core.patchProtector("deployment-web", { spec: { foreignOwners: null } });
+  const named = { "podseidon.kubewharf.io/foreign-owners": "Workflow.argoproj.io" };
+  await core.patchDeployment("web", { metadata: { annotations: named } });
+  await core.clock.advance(1_000);
+  assert.deepEqual(list(), [...foreignOwners, "Workflow.argoproj.io"], "its owner has");
+  await core.patchDeployment("web", { metadata: { annotations: { "podseidon.kubewharf.io/foreign-owners": null } } });
+  await core.clock.advance(1_000);
+  assert.deepEqual(list(), foreignOwners);
+  assert.deepEqual(generator.errors(), []);
 });

@@ -157,3 +157,45 @@ describe("an object that takes the name of a younger one", () => {
 test("the webhook waits as long as an aggregator does by default", () => {
   assert.equal(undatedSettleMs, aggregatorFlags["aggregator-settle-window"].default);
 });
+
+describe("counts that may hold foreign pods", () => {
+  const own = { ...countedAs(web, 1), countedOwners: ["Job.batch"] };
+  const earlier = countedAs(web, 1);
+  const states = (...counts: readonly Json[]) =>
+    counts.map((one, index) => {
+      const stated = state(1, web, { ...one, resourceVersion: String(100 + index) });
+      const { protector } = stated;
+      const spec = { ...protector.spec, foreignOwners: ["Job.batch"] };
+      return { ...stated, protector: { ...protector, spec } };
+    });
+
+  test("after ones that left them out, they are not in force for a settle window", async () => {
+    for (const after of [earlier, { ...earlier, countedOwners: ["Node"] }]) {
+      const { clock, verdict } = protectorIn(...states(own, after));
+      assert.equal(verdict(), "counts-pending");
+      await clock.advance(undatedSettleMs - 1);
+      assert.equal(verdict(), "counts-pending");
+      await clock.advance(1);
+      assert.equal(verdict(), "admitted");
+    }
+  });
+
+  test("do not hold them as long as they say so", () => {
+    assert.equal(protectorIn(...states(own, { ...own, countedOwners: ["Node", "Job.batch"] })).verdict(), "admitted");
+    assert.equal(protectorIn(...states(own, earlier, own)).verdict(), "admitted");
+  });
+
+  test("are in force where they are those of before, from which a CRD has dropped the field", () => {
+    const [before] = states(own);
+    assert.ok(before !== undefined);
+    const dropped = states(earlier).map((one) => ({ ...one, resourceVersion: before.resourceVersion }));
+    const { protector, verdict } = protectorIn(before);
+    protector.readLive(dropped[0]!, before);
+    assert.equal(verdict(), "admitted");
+  });
+
+  test("are in force where nothing was let go before, and those of a Go component as ever", () => {
+    assert.equal(protectorIn(...states(earlier, earlier)).verdict(), "admitted");
+    assert.equal(protectorIn(...states(own), ...states({ resourceVersion: undefined })).verdict(), "admitted");
+  });
+});
