@@ -1,6 +1,8 @@
 /** What the checks are about: facts that readers gather, and findings are made of. Nothing here reads or judges. */
 import { type Finding as GateAnswer } from "../../aggregator/audits/gate-question.ts";
+import { type WebhookEntry } from "../../aggregator/audits/guarded-namespaces.ts";
 import { type CellLease } from "../../api/cell-lease.ts";
+import { type Labels } from "../../api/pod.ts";
 import { type GeneratorState } from "../../kube/generator-state.ts";
 import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
 import { type EpochMicros } from "../../util/clock.ts";
@@ -102,8 +104,7 @@ export interface CoreFacts {
 }
 
 /** One entry of a ValidatingWebhookConfiguration of ours. */
-export interface EntryFacts {
-  readonly configuration: string;
+export interface EntryFacts extends WebhookEntry {
   readonly name: string;
   readonly failurePolicy: string;
   /** The URL, or that of the Service as the API server calls it. */
@@ -149,6 +150,8 @@ export interface WorkerFacts {
   /** UID of its namespace kube-system. */
   readonly clusterUID: Reading<string>;
   readonly entries: Reading<readonly EntryFacts[]>;
+  /** Labels of all its namespaces, by name. */
+  readonly namespaces: Reading<ReadonlyMap<string, Labels>>;
   /** Those of aggregators. */
   readonly deployments: Reading<readonly DeploymentFacts[]>;
   /** By the dummy pod that was asked about. */

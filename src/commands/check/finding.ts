@@ -36,6 +36,7 @@ export type CheckID =
   | "generator"
   | "generator-awaited"
   | "ghost-cell"
+  | "guarded"
   | "mode"
   | "protectors"
   | "refused"

@@ -21,6 +21,8 @@ export interface PlantedFault {
   readonly fault: string;
   /** `level check`, at least. */
   readonly finds: readonly string[];
+  /** What one of these findings tells. */
+  readonly says?: RegExp;
   /** Resolves to what undoes it. */
   readonly plant: (stage: FaultStage) => Promise<() => Promise<unknown>>;
   /** Before each further look, where the roles mend it by themselves. */
@@ -38,6 +40,8 @@ interface Configuration extends KubeObject {
     readonly name: string;
     readonly clientConfig: object;
     readonly failurePolicy: string;
+    readonly namespaceSelector: { readonly matchExpressions?: readonly object[] };
+    readonly rules: readonly object[];
   }[];
 }
 
@@ -59,6 +63,40 @@ function callStranger(stage: FaultStage, { url, caPem }: StrangerWebhook, cell =
 /** A time `seconds` ago, or to come. */
 function time(seconds: number): string {
   return formatMicroTime(((Date.now() - seconds * 1_000) * 1_000) as EpochMicros);
+}
+
+/** The expressions that AKS adds to every configuration, and puts back. */
+const expressionsOfAks = [
+  { key: "control-plane", operator: "NotIn", values: ["true"] },
+  { key: "kubernetes.azure.com/managedby", operator: "NotIn", values: ["aks"] },
+];
+
+/** Adds to the namespaceSelector of all entries. */
+function addExpressions(stage: FaultStage, ...added: readonly object[]): ReturnType<typeof edit> {
+  return edit(stage, (entry) => {
+    const { matchExpressions = [] } = entry.namespaceSelector;
+    return { ...entry, namespaceSelector: { matchExpressions: [...matchExpressions, ...added] } };
+  });
+}
+
+/** A PodProtector that keeps a pod, so that somebody relies on its namespace being guarded. */
+async function plantFloor({ core: { admin }, namespace }: FaultStage): Promise<() => Promise<unknown>> {
+  const collection = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`;
+  await admin.create(collection, {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name: "floor" },
+    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: "web" } } },
+  });
+  return () => admin.remove(`${collection}/floor`);
+}
+
+/** Undoes the last first. */
+async function together(...planted: readonly Promise<() => Promise<unknown>>[]): Promise<() => Promise<unknown>> {
+  const undos = await Promise.all(planted);
+  return async () => {
+    for (const undo of undos.toReversed()) await undo();
+  };
 }
 
 async function plantLease(
@@ -195,6 +233,57 @@ export const plantedFaults: readonly PlantedFault[] = [
     fault: "failurePolicy Ignore",
     finds: ["warn failure-policy"],
     plant: (stage) => edit(stage, (entry, index) => (index === 0 ? { ...entry, failurePolicy: "Ignore" } : entry)),
+  },
+  {
+    fault: "a namespace with a label that AKS excludes",
+    finds: ["fail guarded"],
+    says: /control-plane NotIn has true/,
+    async plant(stage) {
+      const path = `/api/v1/namespaces/${stage.namespace}`;
+      const label = (value: string | null): Promise<unknown> =>
+        stage.worker.admin.mergePatch(path, { metadata: { labels: { "control-plane": value } } });
+      await label("true");
+      const undo = await together(plantFloor(stage), addExpressions(stage, ...expressionsOfAks));
+      return async () => {
+        await undo();
+        await label(null);
+      };
+    },
+  },
+  {
+    fault: "a namespace in the list of those that are left out",
+    finds: ["fail guarded"],
+    says: /kubernetes\.io\/metadata\.name NotIn has /,
+    plant: (stage) =>
+      together(
+        plantFloor(stage),
+        addExpressions(stage, { key: "kubernetes.io/metadata.name", operator: "NotIn", values: [stage.namespace] }),
+      ),
+  },
+  {
+    fault: "rules that no longer ask about evictions",
+    finds: ["fail webhook-configuration", "fail guarded"],
+    says: /CREATE pods\/eviction/,
+    plant: (stage) =>
+      together(
+        plantFloor(stage),
+        edit(stage, (entry) => ({ ...entry, rules: entry.rules.slice(0, 1) })),
+      ),
+  },
+  {
+    fault: "a configuration of which a GitOps repository has the first entry alone",
+    finds: ["warn guarded"],
+    says: /scheduler\.podseidon\.kubewharf\.io .* is not there/,
+    async plant(stage) {
+      const { admin } = stage.worker;
+      const { webhooks } = await admin.get<Configuration>(configurationPath);
+      const undo = await plantFloor(stage);
+      await admin.mergePatch(configurationPath, { webhooks: webhooks.slice(0, 1) });
+      return async () => {
+        await admin.mergePatch(configurationPath, { webhooks });
+        await undo();
+      };
+    },
   },
   {
     fault: "a clock that is far off",

@@ -1,8 +1,10 @@
 /** Gathers the facts about a worker, all that can be at the same time. Nothing is changed: deletions are dry runs. */
 import { askGate } from "../../../aggregator/audits/gate-question.ts";
 import { fieldsOf } from "../../../api/json.ts";
+import { type Labels, readLabels } from "../../../api/pod.ts";
 import { type KubeClient, KubeError, resourcePath } from "../../../kube/kube-client.ts";
 import { leases, namespaces } from "../../../kube/resources.ts";
+import { listAll } from "../../../kube/watch/index.ts";
 import { deployments } from "../../fleet/replicas.ts";
 import { type DeploymentFacts, type Reading, type ReadServed, type RightFacts, type WorkerFacts } from "../facts.ts";
 import {
@@ -38,7 +40,7 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
   const { name, isNamed, client, systemNamespace } = question;
   const { cluster } = client;
   const system = { namespace: systemNamespace };
-  const [greeting, nodes, clusterUID, entries, deployed] = await Promise.all([
+  const [greeting, nodes, clusterUID, entries, labelled, deployed] = await Promise.all([
     readGreeting(client, reader),
     readInTime({ cluster, verb: "list", resource: leases, namespace: nodeLeases }, reader, (signal) =>
       listNodes(client, signal),
@@ -47,6 +49,7 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
     readInTime({ cluster, verb: "list", resource: webhookConfigurations }, reader, (signal) =>
       listEntries(client, signal),
     ),
+    readInTime({ cluster, verb: "list", resource: namespaces }, reader, (signal) => listNamespaces(client, signal)),
     readInTime({ cluster, verb: "list", resource: deployments, ...system }, reader, async (signal) =>
       (await readDeployments(client, systemNamespace, signal)).filter(({ component }) => component === "aggregator"),
     ),
@@ -65,6 +68,7 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
     nodes,
     clusterUID,
     entries,
+    namespaces: labelled,
     deployments: deployed,
     ...asked,
     served,
@@ -82,6 +86,20 @@ function readClusterUID(client: KubeClient, reader: Reader): Promise<Reading<str
     if (typeof uid === "string") return uid;
     throw new KubeError("malformed", `GET ${path}: the answer has no UID`);
   });
+}
+
+async function listNamespaces(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, Labels>> {
+  const found = new Map<string, Labels>();
+  await listAll(
+    client,
+    { resource: namespaces },
+    (raw) => {
+      const { name } = fieldsOf(fieldsOf(raw)["metadata"]);
+      found.set(String(name), readLabels(raw));
+    },
+    { signal },
+  );
+  return found;
 }
 
 /** By account: as the aggregators' flags say, or as the manifests have them. */

@@ -110,7 +110,7 @@ type Check = (...more: readonly string[]) => Promise<CommandOutcome>;
 /** Resolves to the time that a check of three clusters took. */
 async function find(
   stage: FaultStage,
-  { fault, finds, plant, plantAgain }: PlantedFault,
+  { fault, finds, says, plant, plantAgain }: PlantedFault,
   check: Check,
 ): Promise<number> {
   // In the third cluster nothing is, which is found as well.
@@ -129,6 +129,7 @@ async function find(
       return false;
     });
     assert.equal(exitCode, 1);
+    assert.ok(says === undefined || seen.some(({ text }) => says.test(text)), `${fault}: ${JSON.stringify(seen)}`);
     for (const { level, text, cure = "", page = "" } of seen)
       if (level === "fail" || level === "warn") assert.ok(cure !== "" && page.startsWith("docs/"), text);
     return durationMs;

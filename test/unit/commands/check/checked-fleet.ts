@@ -164,12 +164,12 @@ async function furnish(cluster: TestCluster, overlay: string): Promise<void> {
   }
 }
 
-/** Of a webhook configuration the main entry, without conditions, which the double does not imitate. */
+/** A webhook configuration without conditions, which the double does not imitate, so the first entry has preemption. */
 function furnished(manifest: Manifest): JsonObject {
   const { webhooks, ...rest } = manifest as unknown as JsonObject;
   if (!Array.isArray(webhooks)) return rest;
-  const { matchConditions: _, ...main } = (webhooks as JsonObject[])[0] ?? {};
-  return { ...rest, webhooks: [main] };
+  const [main, , last] = (webhooks as JsonObject[]).map((entry) => ({ ...entry, matchConditions: [] }));
+  return { ...rest, webhooks: [main!, last!] };
 }
 
 /** As an API server does. */

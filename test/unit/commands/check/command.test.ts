@@ -122,6 +122,18 @@ const faults: readonly Planted[] = [
     plant: (fleet) => editEntries(fleet, (entry) => ({ ...entry, failurePolicy: "Ignore" })),
   },
   {
+    fault: "a namespace that its label takes out of the webhook configuration",
+    finds: ["fail guarded"],
+    async plant(fleet) {
+      const { engine } = fleet.worker;
+      const shop = engine.get(types.namespaces, undefined, "shop");
+      const metadata = { ...shop.metadata, labels: { "control-plane": "true" } };
+      await engine.update(types.namespaces, undefined, "shop", { ...shop, metadata });
+      const added = { key: "control-plane", operator: "NotIn", values: ["true"] };
+      await editEntries(fleet, (entry) => ({ ...entry, namespaceSelector: { matchExpressions: [added] } }));
+    },
+  },
+  {
     fault: "a clock that is far off",
     finds: ["warn clock"],
     plant: async ({ aheadMs }) => aheadMs.set("my-worker", 120_000),

@@ -12,6 +12,7 @@ import {
 } from "../../../../src/commands/check/facts.ts";
 import { type Group } from "../../../../src/commands/check/finding.ts";
 import { judge } from "../../../../src/commands/check/judge.ts";
+import { ownEntries } from "../../../../src/commands/carried/admission.ts";
 import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
 import { decodeGeneratorState } from "../../../../src/kube/generator-state.ts";
 import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
@@ -64,17 +65,18 @@ export interface ProtectorOptions {
   readonly metadata?: object;
   readonly conditions?: readonly string[];
   readonly cells?: readonly object[];
+  readonly minAvailable?: number;
 }
 
 export function protector(
   name: string,
-  { metadata = {}, conditions = [], cells = [] }: ProtectorOptions = {},
+  { metadata = {}, conditions = [], cells = [], minAvailable = 1 }: ProtectorOptions = {},
 ): StoredProtector {
   const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
   const all = conditions.map((type) => ({ type, status: "True", reason: "R", message: "", lastTransitionTime: "" }));
   const answer = readProtector({
     metadata: { name, namespace: "shop", uid: `uid-${name}`, resourceVersion: "1", ...metadata },
-    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: name } } },
+    spec: { minAvailable, minReadySeconds: 0, selector: { matchLabels: { app: name } } },
     status: { cells, summary, conditions: all },
   });
   if (!answer.ok) throw new Error(answer.reason);
@@ -109,11 +111,16 @@ export function core(fields: Partial<CoreFacts> = {}): CoreFacts {
   };
 }
 
-export function entry(fields: Partial<EntryFacts> = {}): EntryFacts {
-  const url = fields.url ?? "https://podseidon.example.com/worker-1";
+/** As the manifests have it, by its name; one of another name as the first of them. */
+export function entry({ fields, ...facts }: Partial<EntryFacts> = {}): EntryFacts {
+  const url = facts.url ?? "https://podseidon.example.com/worker-1";
+  const name = facts.name ?? "podseidon.kubewharf.io";
+  const carried = ownEntries();
+  const own = carried.find((one) => one.fields.name === name) ?? carried[0]!;
   return {
     configuration: "podseidon",
-    name: "podseidon.kubewharf.io",
+    fields: { ...own.fields, clientConfig: { url }, ...fields },
+    name,
     failurePolicy: "Fail",
     url,
     isService: false,
@@ -122,8 +129,15 @@ export function entry(fields: Partial<EntryFacts> = {}): EntryFacts {
     rules: ["DELETE pods", "CREATE pods/eviction"],
     hasObjectSelector: false,
     isMain: true,
-    ...fields,
+    ...facts,
   };
+}
+
+/** Those of the manifests. `changed`: of the first one. */
+export function entries(url: string, changed: Partial<EntryFacts> = {}): readonly EntryFacts[] {
+  return ownEntries().map(({ fields: { name } }, index) =>
+    entry({ url, name: String(name), ...(index === 0 ? changed : { isMain: false }) }),
+  );
 }
 
 export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerFacts {
@@ -135,7 +149,8 @@ export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerF
     clock: read({ server: now, own: now }),
     nodes: read([]),
     clusterUID: read(`uid-${name}`),
-    entries: read([entry({ url }), entry({ url, name: "scheduler.podseidon.kubewharf.io", isMain: false })]),
+    entries: read(entries(url)),
+    namespaces: read(new Map([["shop", { "kubernetes.io/metadata.name": "shop" }]])),
     deployments: read([deployment("aggregator", { flags: new Map([["aggregator-cell-id", name]]) })]),
     webhookReleases: [productVersion],
     gates: new Map([["podseidon-update-trigger/podseidon-update-trigger", { kind: "other-cell", cell: name }]]),
