@@ -137,12 +137,12 @@ function questionsOf(own: WebhookEntry): readonly Question[] {
   });
 }
 
-/** The expressions, however their lines are broken. */
 function conditionsOf({ fields }: WebhookEntry): readonly string[] {
   return asList(fields.matchConditions).map((condition) => spaced(fieldsOf(condition)["expression"]));
 }
 
-function spaced(expression: unknown): string {
+/** An expression in one line: manifests and API servers break them differently. */
+export function spaced(expression: unknown): string {
   return String(expression).replaceAll(/\s+/g, " ").trim();
 }
 

@@ -2,6 +2,7 @@
 import { type Finding as GateAnswer } from "../../aggregator/audits/gate-question.ts";
 import { type WebhookEntry } from "../../aggregator/audits/guarded-namespaces.ts";
 import { type CellLease } from "../../api/cell-lease.ts";
+import { type Json } from "../../api/json.ts";
 import { type Labels } from "../../api/pod.ts";
 import { type GeneratorState } from "../../kube/generator-state.ts";
 import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
@@ -65,6 +66,16 @@ export interface RightFacts {
   readonly isGranted: boolean;
 }
 
+/** The ValidatingAdmissionPolicies of a cluster. */
+export interface PolicyFacts {
+  /** Kubernetes below 1.30 has none. */
+  readonly isServed: boolean;
+  /** Specs, by name. */
+  readonly policies: ReadonlyMap<string, Json>;
+  /** Specs of what binds them. */
+  readonly bindings: readonly Json[];
+}
+
 /** Two clocks at about the same moment. */
 export interface ClockFacts {
   readonly server: EpochMicros;
@@ -101,6 +112,7 @@ export interface CoreFacts {
   readonly modes: Reading<ReadonlyMap<string, readonly string[]>>;
   readonly rights: Reading<readonly RightFacts[]>;
   readonly tokens: Reading<readonly TokenFacts[]>;
+  readonly policies: Reading<PolicyFacts>;
 }
 
 /** One entry of a ValidatingWebhookConfiguration of ours. */
@@ -160,6 +172,7 @@ export interface WorkerFacts {
   readonly served: ReadonlyMap<string, ReadServed>;
   readonly rights: Reading<readonly RightFacts[]>;
   readonly tokens: Reading<readonly TokenFacts[]>;
+  readonly policies: Reading<PolicyFacts>;
 }
 
 export interface Facts {

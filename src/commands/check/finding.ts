@@ -38,6 +38,7 @@ export type CheckID =
   | "ghost-cell"
   | "guarded"
   | "mode"
+  | "policy"
   | "protectors"
   | "refused"
   | "release"

@@ -10,6 +10,7 @@ import { definitionFindings } from "./findings/definition.ts";
 import { gateFindings } from "./findings/gate.ts";
 import { generatorFindings } from "./findings/generator.ts";
 import { guardedFindings } from "./findings/guarded.ts";
+import { policyFindings } from "./findings/policies.ts";
 import { protectorFindings, tombstoneFindings } from "./findings/protectors.ts";
 import { certificateEventFindings, releaseFindings, rightFindings, webhookReplicaFindings } from "./findings/roles.ts";
 import { cellsOf, workerCellFindings } from "./findings/worker-cell.ts";
@@ -61,6 +62,7 @@ function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
     ...webhookReplicaFindings(core.deployments),
     ...certificateEventFindings(core.certificateEvents, now),
     ...rightFindings(core.rights),
+    ...policyFindings({ part: "core", ...core }, systemNamespace),
     ...tokenFindings(core.tokens, now),
     ...releaseFindings(core, facts.workers, productVersion),
   ];
@@ -84,6 +86,7 @@ function workerFindings(worker: WorkerFacts, facts: Facts): readonly Finding[] {
     ...certificates,
     ...publishedFindings(worker, cores),
     ...rightFindings(worker.rights),
+    ...policyFindings({ part: "worker", ...worker }, facts.systemNamespace),
     ...tokenFindings(worker.tokens, worker.clock.ok ? worker.clock.value.server : facts.now),
   ];
 }

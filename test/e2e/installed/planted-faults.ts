@@ -2,7 +2,7 @@
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
-import { type KubeObject } from "../clusters/admin-client.ts";
+import { type KubeObject, type ObjectList } from "../clusters/admin-client.ts";
 import { type Cluster } from "../clusters/cluster.ts";
 import { systemNamespace } from "../clusters/role-accounts.ts";
 import { type StrangerWebhook } from "./stranger-webhook.ts";
@@ -33,6 +33,7 @@ const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookc
 const configurationPath = `${configurations}/podseidon`;
 const definitionPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podprotectors.podseidon.kubewharf.io";
 const leasesPath = `/apis/coordination.k8s.io/v1/namespaces/${systemNamespace}/leases`;
+const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicy";
 const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
 interface Configuration extends KubeObject {
@@ -96,6 +97,19 @@ async function together(...planted: readonly Promise<() => Promise<unknown>>[]):
   const undos = await Promise.all(planted);
   return async () => {
     for (const undo of undos.toReversed()) await undo();
+  };
+}
+
+/** Objects of a kind, of one name or all of them. Undoing it makes them again. */
+async function removeAll(admin: Cluster["admin"], collection: string, name?: string): Promise<() => Promise<unknown>> {
+  const { items } = await admin.get<ObjectList<KubeObject>>(collection);
+  const chosen = items.filter(({ metadata }) => name === undefined || metadata.name === name);
+  for (const { metadata } of chosen) await admin.remove(`${collection}/${metadata.name}`);
+  return async () => {
+    for (const { metadata, ...object } of chosen) {
+      const { name: own, labels } = metadata;
+      await admin.create(collection, { ...object, metadata: { name: own, labels } });
+    }
   };
 }
 
@@ -284,6 +298,22 @@ export const plantedFaults: readonly PlantedFault[] = [
         await undo();
       };
     },
+  },
+  {
+    fault: "policies of the core whose bindings somebody has deleted",
+    finds: ["fail policy"],
+    says: /podseidon-generator, podseidon-webhook not limited, .*: no binding that denies, everywhere/,
+    plant: ({ core: { admin } }) => removeAll(admin, `${policies}bindings`),
+  },
+  {
+    fault: "a policy of the worker that is gone with its binding",
+    finds: ["fail policy"],
+    says: /podseidon-aggregator not limited, .*: no policy: podseidon-fence/,
+    plant: ({ worker: { admin } }) =>
+      together(
+        removeAll(admin, `${policies}bindings`, "podseidon-fence"),
+        removeAll(admin, policies.replace(/y$/, "ies"), "podseidon-fence"),
+      ),
   },
   {
     fault: "a clock that is far off",

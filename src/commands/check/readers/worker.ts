@@ -18,6 +18,7 @@ import {
 } from "./account-rights.ts";
 import { type Reader, readGreeting, readInTime } from "./deadline.ts";
 import { listNodes, nodeLeases, readDeployments } from "./leases.ts";
+import { readPolicies } from "./policies.ts";
 import { readServed } from "./served-certificate.ts";
 import { readTokens } from "./tokens.ts";
 import { listEntries, webhookConfigurations } from "./webhook-entries.ts";
@@ -55,11 +56,12 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
     ),
   ]);
   const settings = settingsOf(question, deployed.ok ? deployed.value : []);
-  const [asked, served, rights, tokens] = await Promise.all([
+  const [asked, served, rights, tokens, policies] = await Promise.all([
     askGates(client, settings, reader),
     readServedAll(entries, reader),
     readRights(client, systemNamespace, settings, reader),
     readTokens(client, systemNamespace, reader),
+    readPolicies(client, reader),
   ]);
   return {
     name,
@@ -74,6 +76,7 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
     served,
     rights,
     tokens,
+    policies,
   };
 }
 

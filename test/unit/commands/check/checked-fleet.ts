@@ -30,6 +30,8 @@ export interface CheckedFleet extends Fleet {
   gate: string | undefined | KubeError;
   /** `ACCOUNT VERB RESOURCE` of the rights that are missing. */
   readonly denied: Set<string>;
+  /** `KIND NAME` of the policies and bindings that are not there. */
+  readonly lost: Set<string>;
   /** Milliseconds by which the clock of a cluster is ahead. */
   readonly aheadMs: Map<string, number>;
   /** Runs the check of both clusters. Resolves to what is wrong, as `level check`. */
@@ -113,6 +115,7 @@ export async function createCheckedFleet(): Promise<CheckedFleet> {
     webhook,
     gate: "worker-1",
     denied: new Set(),
+    lost: new Set(),
     aheadMs: new Map(),
     async check() {
       const { stdout, problem } = await fleet.run("check", "--worker=worker-1=my-worker", "--output=json");
@@ -179,10 +182,20 @@ function answerRest(fleet: CheckedFleet, context: string, { client }: TestCluste
     const { path, method } = asked;
     asked.onServerTime?.((fleet.clock.epochMicros() + (fleet.aheadMs.get(context) ?? 0) * 1_000) as EpochMicros);
     if (path === "/version") return {};
+    if (path.includes("/validatingadmissionpolic")) return listPolicies(fleet, context, path);
     if (path.endsWith("/serviceaccounts")) return accountsOf(context);
     if (path.endsWith("/subjectaccessreviews")) return reviewed(fleet, asked);
     if (method === "DELETE" && path.endsWith("/pods/podseidon-update-trigger")) return gateOf(fleet, asked);
     return request(asked);
+  };
+}
+
+function listPolicies({ lost }: CheckedFleet, context: string, path: string): object {
+  const kind = path.endsWith("bindings") ? "ValidatingAdmissionPolicyBinding" : "ValidatingAdmissionPolicy";
+  const all = render(overlays[context as keyof typeof overlays]).filter((manifest) => manifest.kind === kind);
+  return {
+    metadata: { resourceVersion: "1" },
+    items: all.filter(({ metadata }) => !lost.has(`${kind} ${metadata.name}`)),
   };
 }
 

@@ -95,6 +95,16 @@ const faults: readonly Planted[] = [
     plant: async ({ denied }) => denied.add("podseidon-aggregator list pods"),
   },
   {
+    fault: "a policy without its binding",
+    finds: ["fail policy"],
+    plant: async ({ lost }) => lost.add("ValidatingAdmissionPolicyBinding podseidon-aggregator-status"),
+  },
+  {
+    fault: "a policy that is missing",
+    finds: ["fail policy"],
+    plant: async ({ lost }) => lost.add("ValidatingAdmissionPolicy podseidon-fence"),
+  },
+  {
     fault: "a CRD that prunes",
     finds: ["fail crd-prunes"],
     plant: (fleet) =>

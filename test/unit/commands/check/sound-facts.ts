@@ -7,12 +7,13 @@ import {
   type DeploymentFacts,
   type EntryFacts,
   type Facts,
+  type PolicyFacts,
   type Reading,
   type WorkerFacts,
 } from "../../../../src/commands/check/facts.ts";
 import { type Group } from "../../../../src/commands/check/finding.ts";
 import { judge } from "../../../../src/commands/check/judge.ts";
-import { ownEntries } from "../../../../src/commands/carried/admission.ts";
+import { ownEntries, ownPolicies } from "../../../../src/commands/carried/admission.ts";
 import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
 import { decodeGeneratorState } from "../../../../src/kube/generator-state.ts";
 import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
@@ -107,7 +108,24 @@ export function core(fields: Partial<CoreFacts> = {}): CoreFacts {
     modes: read(new Map()),
     rights: read([{ account: "podseidon-generator", right: "get namespaces", isGranted: true }]),
     tokens: read([]),
+    policies: read(policies("core")),
     ...fields,
+  };
+}
+
+/** As the manifests have them, with what API servers fill in. */
+export function policies(part: "core" | "worker"): PolicyFacts {
+  const own = ownPolicies(part, "podseidon-system");
+  const filledIn = { matchPolicy: "Equivalent", namespaceSelector: {}, objectSelector: {} };
+  return {
+    isServed: true,
+    policies: new Map(
+      own.map(({ name, spec }) => {
+        const matchConstraints = { ...filledIn, ...(spec["matchConstraints"] as object) };
+        return [name, { ...spec, matchConstraints }];
+      }),
+    ),
+    bindings: own.map(({ name }) => ({ policyName: name, validationActions: ["Deny"] })),
   };
 }
 
@@ -159,6 +177,7 @@ export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerF
     ]),
     rights: read([{ account: "podseidon-aggregator", right: "list pods", isGranted: true }]),
     tokens: read([]),
+    policies: read(policies("worker")),
     ...fields,
   };
 }
