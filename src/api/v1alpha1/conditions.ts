@@ -30,6 +30,8 @@ interface Reasons {
   readonly Pruned: "FieldsDropped";
   /** Generator: the object is invalid, so that it admits nothing. */
   readonly Unusable: "InvalidObject";
+  /** Generator: deletions of its namespace are not sent to the webhook in a cell. */
+  readonly NotGuarded: "NotSent";
   /** Generator: nothing is free without a cell that has fallen silent. */
   readonly CellSilent: "NoHeartbeat";
   /** Generator: pods must stay, and none matches in any cell. */
@@ -76,6 +78,7 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   SpecIgnored: "SpecUnderstood",
   Pruned: "FieldsKept",
   Unusable: "Usable",
+  NotGuarded: "Sent",
   CellSilent: "CellsReport",
   Unmatched: "NothingMissing",
   Dangling: "SourcePresent",
@@ -163,6 +166,7 @@ function messageOf({ message }: Holding<ConditionType>): string {
  */
 const states: Readonly<Record<Exclude<ConditionType, "FloorResolved">, "True" | "False">> = {
   Unusable: "False",
+  NotGuarded: "False",
   CountsPending: "False",
   CellSilent: "False",
   Unmatched: "False",

@@ -14,6 +14,7 @@ import { type FleetCells } from "./cells.ts";
 /** In the order in which they are shown: what is worst comes first. */
 export const states = [
   "unusable",
+  "not guarded",
   "below floor",
   "cell silent",
   "not counted",
@@ -34,6 +35,7 @@ export type State = (typeof states)[number];
 
 /** The condition that says why, and since when. */
 export const conditionOf: { readonly [S in State]?: ConditionType } = {
+  "not guarded": "NotGuarded",
   "below floor": "BelowFloor",
   "cell silent": "CellSilent",
   "change held": "ChangeHeld",
@@ -50,6 +52,7 @@ export const conditionOf: { readonly [S in State]?: ConditionType } = {
 /** Those that need somebody. The others are worth a look. */
 const wrong: ReadonlySet<State> = new Set<State>([
   "unusable",
+  "not guarded",
   "below floor",
   "cell silent",
   "not counted",
@@ -125,6 +128,7 @@ function statesOf({ protector, isShadow, isReleased }: ProtectorView, figures: Q
   const hasFloor = required > 0;
   const isNotCounted = cells.some(({ counts, silentForMs }) => counts !== "in-force" && silentForMs === undefined);
   const found: Partial<Record<State, boolean>> = {
+    "not guarded": holds(protector, "NotGuarded"),
     // Where it is only not known to be there, the silence of the cell is what is wrong.
     "below floor": hasFloor && left < required && missedCells(figures, required - left).length === 0,
     "cell silent": cells.some(({ silentForMs }) => silentForMs !== undefined),

@@ -2,10 +2,16 @@
  * Whether each namespace that has a PodProtector with a floor is guarded in a worker: deletions and evictions of its
  * pods are sent to the webhook (docs/aggregator.md#which-namespaces-are-guarded).
  */
-import { addressesFor, type Gap, type Guard, guardOf } from "../../../aggregator/audits/guarded-namespaces.ts";
+import {
+  addressesFor,
+  entriesOf,
+  type Gap,
+  type Guard,
+  guardOf,
+} from "../../../aggregator/audits/guarded-namespaces.ts";
 import { type Labels } from "../../../api/pod.ts";
 import { annotations } from "../../../api/v1alpha1/names.ts";
-import { ownEntries } from "../../carried/admission.ts";
+import { ownConfiguration } from "../../../carried/admission.ts";
 import { type CoreFacts, type WorkerFacts } from "../facts.ts";
 import { counted, fail, type Finding, namesText, ok, type Remedy, unchecked, warn } from "../finding.ts";
 
@@ -27,7 +33,7 @@ export function guardedFindings(
   const wanted = namespacesWithFloors(cores, targetsOf(worker)).filter((name) => labelled.has(name));
   const labelsOf = (name: string): Labels => labelled.get(name) ?? {};
   const addresses = provenAddresses(worker, own, labelsOf);
-  const carried = ownEntries();
+  const carried = entriesOf(ownConfiguration());
   const guards = wanted.map((name): readonly [string, Guard] => {
     return [name, guardOf(entries.value, carried, { name, labels: labelsOf(name) }, addresses)];
   });

@@ -4,7 +4,7 @@
  */
 import { spaced } from "../../../aggregator/audits/guarded-namespaces.ts";
 import { asList, asObject, fieldsOf, type Json } from "../../../api/json.ts";
-import { type OwnPolicy, ownPolicies } from "../../carried/admission.ts";
+import { type OwnPolicy, ownPolicies } from "../../../carried/admission.ts";
 import { type PolicyFacts, type Reading, type RightFacts } from "../facts.ts";
 import { fail, type Finding, namesText, ok, unchecked, warn } from "../finding.ts";
 

@@ -10,15 +10,10 @@ import {
   type V1ValidatingWebhookConfiguration,
 } from "../../../api/models.ts";
 import { apiGroup } from "../../../api/v1alpha1/names.ts";
-import { type KubeClient, type Resource } from "../../../kube/kube-client.ts";
+import { type KubeClient } from "../../../kube/kube-client.ts";
+import { validatingWebhookConfigurations } from "../../../kube/resources.ts";
 import { listAll } from "../../../kube/watch/index.ts";
 import { type EntryFacts } from "../facts.ts";
-
-export const webhookConfigurations: Resource = {
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  resource: "validatingwebhookconfigurations",
-};
 
 /**
  * Entries of the manifests that let pass what they cannot ask about, on purpose: preemption, and pod garbage collection
@@ -31,7 +26,7 @@ export async function listEntries(worker: KubeClient, signal: AbortSignal): Prom
   const found: EntryFacts[] = [];
   await listAll(
     worker,
-    { resource: webhookConfigurations },
+    { resource: validatingWebhookConfigurations },
     (raw) => {
       const configuration = fieldsOf<V1ValidatingWebhookConfiguration>(raw);
       if (isOurConfiguration(configuration)) found.push(...entriesOf(configuration).map(entryFacts));

@@ -3,7 +3,7 @@ import { askGate } from "../../../aggregator/audits/gate-question.ts";
 import { fieldsOf } from "../../../api/json.ts";
 import { type Labels, readLabels } from "../../../api/pod.ts";
 import { type KubeClient, KubeError, resourcePath } from "../../../kube/kube-client.ts";
-import { leases, namespaces } from "../../../kube/resources.ts";
+import { leases, namespaces, validatingWebhookConfigurations } from "../../../kube/resources.ts";
 import { listAll } from "../../../kube/watch/index.ts";
 import { deployments } from "../../fleet/replicas.ts";
 import { type DeploymentFacts, type Reading, type ReadServed, type RightFacts, type WorkerFacts } from "../facts.ts";
@@ -21,7 +21,7 @@ import { listNodes, nodeLeases, readDeployments } from "./leases.ts";
 import { readPolicies } from "./policies.ts";
 import { readServed } from "./served-certificate.ts";
 import { readTokens } from "./tokens.ts";
-import { listEntries, webhookConfigurations } from "./webhook-entries.ts";
+import { listEntries } from "./webhook-entries.ts";
 
 /** An API server may wait for the webhook as long as that may take, and the check is to be over in five seconds. */
 const gateMs = 3_000;
@@ -47,7 +47,7 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
       listNodes(client, signal),
     ),
     readClusterUID(client, reader),
-    readInTime({ cluster, verb: "list", resource: webhookConfigurations }, reader, (signal) =>
+    readInTime({ cluster, verb: "list", resource: validatingWebhookConfigurations }, reader, (signal) =>
       listEntries(client, signal),
     ),
     readInTime({ cluster, verb: "list", resource: namespaces }, reader, (signal) => listNamespaces(client, signal)),

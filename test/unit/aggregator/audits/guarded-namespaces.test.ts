@@ -3,14 +3,15 @@ import { describe, test } from "node:test";
 import {
   addressesFor,
   addressOf,
+  entriesOf,
   type Guard,
   guardOf,
   type WebhookEntry,
 } from "../../../../src/aggregator/audits/guarded-namespaces.ts";
 import { asList, fieldsOf, type Json } from "../../../../src/api/json.ts";
-import { ownEntries } from "../../../../src/commands/carried/admission.ts";
+import { ownConfiguration } from "../../../../src/carried/admission.ts";
 
-const own = ownEntries();
+const own = entriesOf(ownConfiguration());
 const name = "kubernetes.io/metadata.name";
 const shop = { name: "shop", labels: { [name]: "shop", team: "blue" } };
 

@@ -8,7 +8,7 @@ import { cellLeaseAnnotations } from "../../../../src/api/cell-lease.ts";
 import { gateWarning } from "../../../../src/api/gate-warning.ts";
 import { type IssuedCertificate, issueServerCertificate } from "../../../../src/certificates/index.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
+import { ownDefinition } from "../../../../src/carried/definition.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { builtInResources as types, type JsonObject } from "../../../double/index.ts";

@@ -7,7 +7,7 @@ import { finalizer } from "../../../../src/api/v1alpha1/names.ts";
 import { type CoreFacts, type Facts, type WorkerFacts } from "../../../../src/commands/check/facts.ts";
 import { type Finding } from "../../../../src/commands/check/finding.ts";
 import { judge } from "../../../../src/commands/check/judge.ts";
-import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
+import { ownDefinition } from "../../../../src/carried/definition.ts";
 import { objectKey } from "../../../../src/api/object-key.ts";
 import {
   before,

@@ -1,4 +1,5 @@
 /** The facts about a fleet that is in good order, for tests that plant one fault: a core and two workers. */
+import { entriesOf } from "../../../../src/aggregator/audits/guarded-namespaces.ts";
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName, readCellLease } from "../../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../../src/api/micro-time.ts";
 import {
@@ -13,8 +14,8 @@ import {
 } from "../../../../src/commands/check/facts.ts";
 import { type Group } from "../../../../src/commands/check/finding.ts";
 import { judge } from "../../../../src/commands/check/judge.ts";
-import { ownEntries, ownPolicies } from "../../../../src/commands/carried/admission.ts";
-import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
+import { ownConfiguration, ownPolicies } from "../../../../src/carried/admission.ts";
+import { ownDefinition } from "../../../../src/carried/definition.ts";
 import { decodeGeneratorState } from "../../../../src/kube/generator-state.ts";
 import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
@@ -133,7 +134,7 @@ export function policies(part: "core" | "worker"): PolicyFacts {
 export function entry({ fields, ...facts }: Partial<EntryFacts> = {}): EntryFacts {
   const url = facts.url ?? "https://podseidon.example.com/worker-1";
   const name = facts.name ?? "podseidon.kubewharf.io";
-  const carried = ownEntries();
+  const carried = entriesOf(ownConfiguration());
   const own = carried.find((one) => one.fields.name === name) ?? carried[0]!;
   return {
     configuration: "podseidon",
@@ -153,7 +154,7 @@ export function entry({ fields, ...facts }: Partial<EntryFacts> = {}): EntryFact
 
 /** Those of the manifests. `changed`: of the first one. */
 export function entries(url: string, changed: Partial<EntryFacts> = {}): readonly EntryFacts[] {
-  return ownEntries().map(({ fields: { name } }, index) =>
+  return entriesOf(ownConfiguration()).map(({ fields: { name } }, index) =>
     entry({ url, name: String(name), ...(index === 0 ? changed : { isMain: false }) }),
   );
 }

@@ -256,6 +256,7 @@ test("each cell has a state and what there is to say about it", async () => {
   await lease("retiring", 300, { [cellLeaseAnnotations.forget]: "true" });
   await lease("missing", 300, { [cellLeaseAnnotations.gate]: "missing" });
   await lease("other", 300, { [cellLeaseAnnotations.gate]: "other-cell w7" });
+  await lease("open", 300, { [cellLeaseAnnotations.gate]: "not-guarded pay,shop +2" });
   await lease("odd", 300, { [cellLeaseAnnotations.keepUntil]: "soon" });
   const bucket = { startTime: "2026-01-01T00:00:00.000000Z", podUID: "x" } as never;
   await createProtector(core, "web", {
@@ -273,6 +274,7 @@ test("each cell has a state and what there is to say about it", async () => {
     [
       ["ghost", "ghost", 1, 0],
       ["missing", "gate missing", 0, 0],
+      ["open", "gate has gaps", 0, 0],
       ["other", "gate wrong", 0, 0],
       ["silent", "silent", 0, 0],
       ["go", "no heartbeat", 1, 2],
@@ -286,6 +288,7 @@ test("each cell has a state and what there is to say about it", async () => {
   const remarksOf = (cell: string): readonly string[] => lines.find(({ cellID }) => cellID === cell)?.remarks ?? [];
   assert.deepEqual(remarksOf("kept"), ["its last counts are kept in force until 2026-01-01T01:00:00.000000Z"]);
   assert.deepEqual(remarksOf("other"), ["its API server asks the webhook for another cell: w7 (looked at every 10 s)"]);
+  assert.match(remarksOf("open")[0] ?? "", /^deletions in namespaces pay, shop are not sent to the webhook/);
   assert.match(remarksOf("odd")[0] ?? "", /keep-until="soon" is ignored; allowed: an RFC 3339 time/);
   assert.deepEqual(lines.map(heardText).slice(0, 2), ["never", "0.3 s ago"]);
   assert.deepEqual([isCellWrong("retiring"), cellTone("ok"), cellTone("ghost")], [false, "good", "bad"]);

@@ -1,11 +1,10 @@
 /** What API servers are to ask and to refuse, as the manifests of this release have it. */
-import { entriesOf, type WebhookEntry } from "../../aggregator/audits/guarded-namespaces.ts";
-import { asList, fieldsOf, type Json } from "../../api/json.ts";
+import { asList, fieldsOf, type Json } from "../api/json.ts";
 import { rendered } from "./kustomization.ts";
 
-/** Entries of the webhook configuration. */
-export function ownEntries(): readonly WebhookEntry[] {
-  return rendered("base/admission").flatMap(entriesOf);
+/** The webhook configuration. */
+export function ownConfiguration(): Json {
+  return fieldsOf(rendered("base/admission").find(({ kind }) => kind === "ValidatingWebhookConfiguration"));
 }
 
 /** A ValidatingAdmissionPolicy. */
