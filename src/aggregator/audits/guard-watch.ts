@@ -38,6 +38,8 @@ export class GuardWatch {
   #own: readonly WebhookEntry[] | undefined;
   /** Those that are not guarded; undefined = not known in this term. */
   #open: readonly string[] | undefined;
+  /** Our webhook has answered about the dummy pod in this term. */
+  #isProven = false;
   /** What was said last, so that it is said once. */
   #told = "";
   #unknown: string | undefined;
@@ -65,6 +67,7 @@ export class GuardWatch {
   /** Forgets all: another process may have led meanwhile. */
   reset(): void {
     this.#open = undefined;
+    this.#isProven = false;
     this.#told = "";
     this.#unknown = undefined;
     this.#set([], []);
@@ -87,7 +90,9 @@ export class GuardWatch {
     const { dummyNamespace: name, floors } = this.#options;
     const wanted = [...new Set(floors())].filter((one) => labelled.has(one)).toSorted();
     const dummy = { name, labels: labelled.get(name) ?? {} };
-    const addresses = isProven ? addressesFor(entries, dummy) : undefined;
+    // From then on the gate's own findings are about these addresses: a webhook that is away makes others no better.
+    this.#isProven ||= isProven;
+    const addresses = this.#isProven ? addressesFor(entries, dummy) : undefined;
     this.#own ??= this.#options.own();
     const own = this.#own;
     const guards = wanted.map((namespace): readonly [string, Guard] => {

@@ -1,6 +1,8 @@
 /** Faults that are planted in an installation on real API servers, one after another, for `podseidon check`. */
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
+import { holdingCondition } from "../../../src/api/v1alpha1/conditions.ts";
+import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
 import { type KubeObject, type ObjectList } from "../clusters/admin-client.ts";
 import { type Cluster } from "../clusters/cluster.ts";
@@ -23,6 +25,8 @@ export interface PlantedFault {
   readonly finds: readonly string[];
   /** What one of these findings tells. */
   readonly says?: RegExp;
+  /** Whether the roles tell of it, too. */
+  readonly isTold?: (stage: FaultStage) => Promise<boolean>;
   /** Resolves to what undoes it. */
   readonly plant: (stage: FaultStage) => Promise<() => Promise<unknown>>;
   /** Before each further look, where the roles mend it by themselves. */
@@ -252,6 +256,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     fault: "a namespace with a label that AKS excludes",
     finds: ["fail guarded"],
     says: /control-plane NotIn has true/,
+    async isTold({ core: { admin }, namespace }) {
+      const path = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors/floor`;
+      const { status } = await admin.get<PodProtector>(path);
+      return holdingCondition(status?.conditions, "NotGuarded") !== undefined;
+    },
     async plant(stage) {
       const path = `/api/v1/namespaces/${stage.namespace}`;
       const label = (value: string | null): Promise<unknown> =>

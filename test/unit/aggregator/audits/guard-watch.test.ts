@@ -128,6 +128,8 @@ test("another address than that of the dummy pod guards nothing, once our webhoo
   assert.equal(bench.watch.named(), null);
   await bench.look(true);
   assert.equal(bench.watch.named(), "not-guarded shop");
+  await bench.look(false);
+  assert.equal(bench.watch.named(), "not-guarded shop", "a webhook that is away makes the other address no better");
 });
 
 test("what cannot be judged is counted and said once, and is neither guarded nor not", async () => {

@@ -6,14 +6,16 @@ import {
   entriesOf,
   type Guard,
   guardOf,
+  type LabelledNamespace,
   type WebhookEntry,
 } from "../../../../src/aggregator/audits/guarded-namespaces.ts";
 import { asList, fieldsOf, type Json } from "../../../../src/api/json.ts";
+import { render } from "../../../manifests/manifest-files.ts";
 import { ownConfiguration } from "../../../../src/carried/admission.ts";
 
 const own = entriesOf(ownConfiguration());
 const name = "kubernetes.io/metadata.name";
-const shop = { name: "shop", labels: { [name]: "shop", team: "blue" } };
+const shop: LabelledNamespace = { name: "shop", labels: { [name]: "shop", team: "blue" } };
 
 /** The entries of the manifests, each changed. */
 function changed(change: (fields: Json, index: number) => Json): readonly WebhookEntry[] {
@@ -39,10 +41,25 @@ function judged(entries: readonly WebhookEntry[], namespace = shop, addresses?: 
 test("the configuration of the manifests guards a namespace, and leaves out those of its list", () => {
   assert.equal(judged(own), "guarded");
   assert.equal(
-    judged(own, { name: "kyverno", labels: { [name]: "kyverno" } as never }),
+    judged(own, { name: "kyverno", labels: { [name]: "kyverno" } }),
     `open: DELETE pods: podseidon.kubewharf.io leaves it out by namespaceSelector: ${name} NotIn has kyverno`,
   );
 });
+
+for (const [overlay, namespace] of [
+  ["single-cluster", "shop"],
+  ["worker", "shop"],
+  ["label-cells", "shop"],
+  ["namespace-cells", "team-a"],
+  ["namespace-cells", "team-b"],
+] as const) {
+  test(`the overlay ${overlay} guards the namespace ${namespace}`, () => {
+    const entries = render(`overlays/${overlay}`)
+      .filter(({ kind }) => kind === "ValidatingWebhookConfiguration")
+      .flatMap((manifest) => entriesOf(manifest));
+    assert.equal(judged(entries, { name: namespace, labels: { [name]: namespace } }), "guarded");
+  });
+}
 
 test("without any entry nothing is sent", () => {
   assert.equal(judged([]), "open: DELETE pods: podseidon.kubewharf.io is not there");
