@@ -35,12 +35,14 @@ export function policyFindings({ part, policies, rights }: PolicyQuestion, names
   return [...Map.groupBy(faults, ({ what }) => what)].map(([what, same]) => {
     const accounts = accountsText(same.flatMap((one) => one.accounts));
     const names = namesText(same.map(({ name }) => name));
-    if (same.every(({ isNameOnly }) => isNameOnly))
+    if (same.every(({ kind }) => kind === "names"))
       return warn(check, `${accounts}: other names than in the manifests, ${what}: ${names}`, {
         cure: "compare them: docs name what has to fit, such as the dummy pod",
         page,
       });
-    return fail(check, `${accounts} not limited, and may write all that RBAC gives: ${what}: ${names}`, {
+    const isOpen = same.some(({ kind }) => kind === "open");
+    const how = isOpen ? "not limited, and may write all that RBAC gives" : "not limited as by this release";
+    return fail(check, `${accounts} ${how}: ${what}: ${names}`, {
       cure: "apply the policies of this release with their bindings: kubectl apply -k your overlay",
       page,
     });
@@ -70,23 +72,26 @@ function isMeant(account: string, name: string): boolean {
 
 interface Fault {
   readonly what: string;
-  /** Only texts in expressions differ, as where somebody has given a thing another name. */
-  readonly isNameOnly: boolean;
+  /**
+   * open: it is asked about nothing, or not about these accounts. rules: what it refuses is another thing, as with the
+   * policy of another release. names: only texts in expressions differ, as where somebody has named a thing otherwise.
+   */
+  readonly kind: "open" | "rules" | "names";
 }
 
 function faultOf({ name, spec }: OwnPolicy, { policies, bindings }: PolicyFacts): Fault | undefined {
   const theirs = policies.get(name);
-  if (theirs === undefined) return { what: "no policy", isNameOnly: false };
-  const place = difference(spec, theirs, "spec", spaced);
-  if (place !== undefined) {
-    const isNameOnly = !place.startsWith("spec.match") && difference(spec, theirs, "spec", withoutTexts) === undefined;
-    return { what: `another ${place}`, isNameOnly };
-  }
+  if (theirs === undefined) return { what: "no policy", kind: "open" };
   const denying = bindings.filter(({ policyName, validationActions, paramRef, matchResources }) => {
     const isWhole = paramRef === undefined && isNothing("matchResources", matchResources);
     return policyName === name && isWhole && asList(validationActions).includes("Deny");
   });
-  return denying.length > 0 ? undefined : { what: "no binding that denies, everywhere", isNameOnly: false };
+  if (denying.length === 0) return { what: "no binding that denies, everywhere", kind: "open" };
+  const place = difference(spec, theirs, "spec", spaced);
+  if (place === undefined) return undefined;
+  const what = `another ${place}`;
+  if (!/^spec\.(?:variables|validations)/.test(place)) return { what, kind: "open" };
+  return { what, kind: difference(spec, theirs, "spec", withoutTexts) === undefined ? "names" : "rules" };
 }
 
 /** An expression without what stands between quotes. */

@@ -156,6 +156,28 @@ test("another name in an expression is a warning, since docs ask for it in place
   );
 });
 
+test("a policy that names a thing otherwise and has no binding is a failure all the same", () => {
+  const own = policies("worker");
+  const text = JSON.stringify(own.policies.get("podseidon-dummy-pod")).replace("'do-not-schedule'", "'mine'");
+  const given = new Map([...own.policies, ["podseidon-dummy-pod", fieldsOf(JSON.parse(text))]]);
+  const bindings = own.bindings.filter(({ policyName }) => policyName !== "podseidon-dummy-pod");
+  assert.match(
+    found(read({ ...own, policies: given, bindings }), {
+      part: "worker",
+      rights: rightsOf("podseidon-aggregator"),
+    }).join(),
+    /^fail podseidon-aggregator not limited, .*: no binding that denies, everywhere: podseidon-dummy-pod$/,
+  );
+});
+
+test("a policy of another release limits in another way, and is said to do so", () => {
+  const [finding = ""] = found(rewritten("podseidon-webhook-status", ".orValue([])", ".orValue([1])"));
+  assert.match(
+    finding,
+    /^fail podseidon-webhook not limited as by this release: another spec\.(?:variables|validations)/,
+  );
+});
+
 test("accounts in another namespace are looked for there", () => {
   const moved = new Map(
     [...sound.policies].map(([name, spec]) => {
