@@ -311,3 +311,16 @@ test("without cells there is no table, and with one it has its holder and age", 
   assert.match(cellsTable(found, plainTerminal), /\nw1 +0\.3 s ago +0 +aggregator-w1 +ok\n$/);
   assert.deepEqual(cellsJson(found).core, "core");
 });
+
+test("a PodProtector whose deletions are not sent is not guarded, before whatever else is true of it", async () => {
+  const fleet = await createFleet();
+  await createCellLease(fleet.core, fleet.clock, "w1", {
+    annotations: { [cellLeaseAnnotations.gate]: "not-guarded shop" },
+  });
+  const conditions = [{ type: "NotGuarded", message: "In cell w1 deletions of this namespace are not sent" }];
+  await createProtector(fleet.core, "web", { conditions, minAvailable: 3, cells: [{ cellID: "w1", available: 2 }] });
+  const { exitCode, stdout } = await fleet.run("status");
+  assert.equal(exitCode, 1);
+  assert.match(stdout, /^shop\/web .* not guarded$/m);
+  assert.match(stdout, /^w1 .* gate has gaps$/m);
+});
