@@ -27,7 +27,7 @@ import { billOfMaterials, withNodeOf } from "./sea/sbom.ts";
 const root = path.join(import.meta.dirname, "..");
 const usage = "usage: node scripts/n.mjs scripts/build.ts [FOLDER] [--architecture amd64|arm64]";
 const entry = "src/main.ts";
-/** What the program carries, by the names under which it asks for them (src/commands/carried/files.ts). */
+/** What the program carries, by the names under which it asks for them (src/carried/files.ts). */
 const carriedFolders = [
   "assets",
   ...["base", "components", "systemd", "api-server"].map((name) => `manifests/${name}`),

@@ -16,6 +16,8 @@ export { Coverage } from "./counting/coverage.ts";
 export { CoverageReport } from "./counting/coverage-report.ts";
 export { type AggregatorSettings } from "./counting/dependencies.ts";
 export { GateProbe } from "./audits/gate-probe.ts";
+export { GuardWatch } from "./audits/guard-watch.ts";
+export { entriesOf } from "./audits/guarded-namespaces.ts";
 export { Heartbeat } from "./heartbeats/heartbeat.ts";
 export { type AggregatorMetrics, createAggregatorMetrics, createHeartbeatMetrics } from "./metrics.ts";
 export { createLabelInterner, createPodDecoder } from "./watching/pod-decoder.ts";

@@ -27,7 +27,7 @@ export const cellLeaseAnnotations = {
   clusterUID: `${prefix}/cluster-uid`,
   /** By the aggregator: base64 of 64-bit digests of the UIDs of PodProtectors that it could not count or write. */
   behind: `${prefix}/behind`,
-  /** By the aggregator, while pod deletions are not reviewed as this cell's: why (docs/aggregator.md). */
+  /** By the aggregator, while pod deletions, or those of some namespaces, are not reviewed as this cell's: why. */
   gate: `${prefix}/gate`,
   /** By the generator, MicroTime: nothing was heard from the cell since. The next beat clears it. */
   silentSince: `${prefix}/silent-since`,
@@ -41,6 +41,23 @@ export const cellLeaseAnnotations = {
    */
   forget: `${prefix}/forget`,
 } as const;
+
+/** How the annotation gate begins while deletions in some namespaces are not sent to the webhook. */
+const notGuarded = "not-guarded ";
+/** Namespaces in one annotation: 3 kB, in a Lease that is written every few seconds. */
+const notGuardedMax = 50;
+
+/** What the annotation gate says of namespaces that are left out: `not-guarded pay,shop`, `… +3` for further ones. */
+export function notGuardedGate(names: readonly string[]): string {
+  const more = names.length > notGuardedMax ? ` +${names.length - notGuardedMax}` : "";
+  return `${notGuarded}${names.slice(0, notGuardedMax).join(",")}${more}`;
+}
+
+/** The namespaces that are named; undefined = the annotation says something else, or nothing. */
+export function namespacesNotGuarded(gate: string | undefined): readonly string[] | undefined {
+  if (gate?.startsWith(notGuarded) !== true) return undefined;
+  return (gate.slice(notGuarded.length).split(" ")[0] ?? "").split(",").filter((name) => name !== "");
+}
 
 /** Lease of the generator that marks silent cells; in the same namespace as those of the cells. */
 export const observerLeaseName = "podseidon-cell-observer";

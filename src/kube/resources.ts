@@ -10,6 +10,11 @@ import { type Resource } from "./kube-client.ts";
 export const podProtectors: Resource = { group: apiGroup, version: "v1alpha1", resource: podProtectorResource };
 export const pods: Resource = { group: "", version: "v1", resource: "pods" };
 export const leases: Resource = { group: "coordination.k8s.io", version: "v1", resource: "leases" };
+export const validatingWebhookConfigurations: Resource = {
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  resource: "validatingwebhookconfigurations",
+};
 export const namespaces: Resource = { group: "", version: "v1", resource: "namespaces" };
 
 export const customResourceDefinitions: Resource = {

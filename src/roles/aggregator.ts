@@ -73,6 +73,7 @@ export async function createAggregator(runtime: Runtime): Promise<Component[]> {
     worker,
     cores: heartbeatClients.map((core, index) => ({ ...core, leaseUID: () => countings[index]?.leaseUID })),
     pods,
+    floors: () => countings.values().flatMap((counting) => counting.namespacesWithFloors()),
     logger,
   });
   const coverage = new Coverage({

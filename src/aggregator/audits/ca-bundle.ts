@@ -11,18 +11,14 @@ import {
   type V1ValidatingWebhookConfiguration,
 } from "../../api/models.ts";
 import { readData, trustedConfigMap } from "../../certificates/objects.ts";
-import { isKubeError, type KubeClient, KubeError, type Resource, resourcePath } from "../../kube/kube-client.ts";
+import { isKubeError, type KubeClient, KubeError, resourcePath } from "../../kube/kube-client.ts";
+import { validatingWebhookConfigurations } from "../../kube/resources.ts";
 import { type Clock, sleep } from "../../util/clock.ts";
 import { messageOf } from "../../util/printable.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Gauge, type Metrics } from "../../util/metrics.ts";
 import { readCertificates } from "../../util/pem-certificates.ts";
 
-const configurations: Resource = {
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  resource: "validatingwebhookconfigurations",
-};
 /** Two small reads of the leader of a cell. A webhook that is installed is trusted after so long. */
 const pollMs = 10_000;
 const timeoutMs = 10_000;
@@ -74,7 +70,7 @@ export class CaBundle {
   async #pass(signal: AbortSignal): Promise<void> {
     const { worker, configuration, logger } = this.#options;
     const published = await this.#published(signal);
-    const path = resourcePath(configurations, { name: configuration });
+    const path = resourcePath(validatingWebhookConfigurations, { name: configuration });
     const answer = await worker.request({ method: "GET", path, timeoutMs, signal });
     const read = fieldsOf<V1ValidatingWebhookConfiguration>(answer);
     const wanted = Buffer.from(published).toString("base64");

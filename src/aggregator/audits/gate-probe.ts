@@ -10,12 +10,15 @@ import { type Clock, sleep } from "../../util/clock.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Metrics } from "../../util/metrics.ts";
 import { type Rng, uniform } from "../../util/rng.ts";
+import { type GuardWatch } from "./guard-watch.ts";
 import { askGate, type Finding, type GateFault, gateFindings, unknown } from "./gate-question.ts";
 
 export interface GateProbeOptions {
   readonly cellID: string;
   readonly dummyPod: DummyPod;
   readonly worker: KubeClient;
+  /** Looks at each probe which namespaces are left out; undefined = the dummy pod's is the only one. */
+  readonly guard?: Pick<GuardWatch, "look" | "named" | "isOpen" | "reset"> | undefined;
   /** Writes an Event about the Lease of the cell. */
   readonly event: (type: "Normal" | "Warning", reason: string, message: string) => void;
   readonly clock: Clock;
@@ -59,13 +62,17 @@ export class GateProbe {
 
   /** For heartbeats: the fault that holds, null = none; undefined = not known, and what is recorded stays. */
   named(): string | null | undefined {
-    return this.#state.isKnown ? (this.#state.fault?.kind ?? null) : undefined;
+    if (this.#state.fault !== undefined) return this.#state.fault.kind;
+    const open = this.#options.guard?.named();
+    return typeof open === "string" ? open : this.#state.isKnown ? null : undefined;
   }
 
   /** Probes until the signal aborts, which ends a term. Never rejects for what came from outside. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, rng } = this.#options;
+    const { guard } = this.#options;
     this.#state.reset();
+    guard?.reset();
     this.#unknown = undefined;
     this.#setFinding("unknown");
     await sleep(clock, uniform(rng, firstAfterMs, 2 * firstAfterMs), signal);
@@ -73,10 +80,13 @@ export class GateProbe {
       const finding = await this.#probe(signal);
       if (signal.aborted) break;
       this.#tell(finding);
-      const nextMs = this.#state.isSuspicious || this.#state.fault !== undefined ? faultPeriodMs : periodMs;
+      await guard?.look(finding.kind === "ok", signal);
+      const isFaulty = this.#state.isSuspicious || this.#state.fault !== undefined || guard?.isOpen === true;
+      const nextMs = isFaulty ? faultPeriodMs : periodMs;
       await sleep(clock, nextMs * uniform(rng, 1 - jitter, 1 + jitter), signal);
     }
     this.#state.reset();
+    guard?.reset();
     this.#setFinding(undefined);
   }
 

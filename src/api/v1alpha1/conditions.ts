@@ -32,6 +32,8 @@ interface Reasons {
   readonly Pruned: "FieldsDropped";
   /** Generator: the object is invalid, so that it admits nothing. */
   readonly Unusable: "InvalidObject";
+  /** Generator: deletions of its namespace are not sent to the webhook in a cell. */
+  readonly NotGuarded: "NotSent";
   /** Generator: nothing is free without a cell that has fallen silent. */
   readonly CellSilent: "NoHeartbeat";
   /** Generator: pods must stay, and none matches in any cell. */
@@ -81,6 +83,7 @@ const endedReasons: Readonly<Record<ConditionType, string>> = {
   ForeignPods: "NonePresent",
   Pruned: "FieldsKept",
   Unusable: "Usable",
+  NotGuarded: "Sent",
   CellSilent: "CellsReport",
   Unmatched: "NothingMissing",
   Implausible: "CountsPlausible",
@@ -169,6 +172,7 @@ function messageOf({ message }: Holding<ConditionType>): string {
  */
 const states: Readonly<Record<Exclude<ConditionType, "FloorResolved">, "True" | "False">> = {
   Unusable: "False",
+  NotGuarded: "False",
   CountsPending: "False",
   CellSilent: "False",
   Unmatched: "False",

@@ -1,6 +1,9 @@
 /** What the checks are about: facts that readers gather, and findings are made of. Nothing here reads or judges. */
 import { type Finding as GateAnswer } from "../../aggregator/audits/gate-question.ts";
+import { type WebhookEntry } from "../../aggregator/audits/guarded-namespaces.ts";
 import { type CellLease } from "../../api/cell-lease.ts";
+import { type Json } from "../../api/json.ts";
+import { type Labels } from "../../api/pod.ts";
 import { type GeneratorState } from "../../kube/generator-state.ts";
 import { type WaitingWorkload } from "../../sources/waiting-deletions.ts";
 import { type EpochMicros } from "../../util/clock.ts";
@@ -63,6 +66,16 @@ export interface RightFacts {
   readonly isGranted: boolean;
 }
 
+/** The ValidatingAdmissionPolicies of a cluster. */
+export interface PolicyFacts {
+  /** Kubernetes below 1.30 has none. */
+  readonly isServed: boolean;
+  /** Specs, by name. */
+  readonly policies: ReadonlyMap<string, Json>;
+  /** Specs of what binds them. */
+  readonly bindings: readonly Json[];
+}
+
 /** Two clocks at about the same moment. */
 export interface ClockFacts {
   readonly server: EpochMicros;
@@ -99,11 +112,11 @@ export interface CoreFacts {
   readonly modes: Reading<ReadonlyMap<string, readonly string[]>>;
   readonly rights: Reading<readonly RightFacts[]>;
   readonly tokens: Reading<readonly TokenFacts[]>;
+  readonly policies: Reading<PolicyFacts>;
 }
 
 /** One entry of a ValidatingWebhookConfiguration of ours. */
-export interface EntryFacts {
-  readonly configuration: string;
+export interface EntryFacts extends WebhookEntry {
   readonly name: string;
   readonly failurePolicy: string;
   /** The URL, or that of the Service as the API server calls it. */
@@ -149,6 +162,8 @@ export interface WorkerFacts {
   /** UID of its namespace kube-system. */
   readonly clusterUID: Reading<string>;
   readonly entries: Reading<readonly EntryFacts[]>;
+  /** Labels of all its namespaces, by name. */
+  readonly namespaces: Reading<ReadonlyMap<string, Labels>>;
   /** Those of aggregators. */
   readonly deployments: Reading<readonly DeploymentFacts[]>;
   /** By the dummy pod that was asked about. */
@@ -157,6 +172,7 @@ export interface WorkerFacts {
   readonly served: ReadonlyMap<string, ReadServed>;
   readonly rights: Reading<readonly RightFacts[]>;
   readonly tokens: Reading<readonly TokenFacts[]>;
+  readonly policies: Reading<PolicyFacts>;
 }
 
 export interface Facts {

@@ -9,6 +9,8 @@ import { configurationFindings } from "./findings/configuration.ts";
 import { definitionFindings } from "./findings/definition.ts";
 import { gateFindings } from "./findings/gate.ts";
 import { generatorFindings } from "./findings/generator.ts";
+import { guardedFindings } from "./findings/guarded.ts";
+import { policyFindings } from "./findings/policies.ts";
 import { protectorFindings, tombstoneFindings } from "./findings/protectors.ts";
 import { certificateEventFindings, releaseFindings, rightFindings, webhookReplicaFindings } from "./findings/roles.ts";
 import { cellsOf, workerCellFindings } from "./findings/worker-cell.ts";
@@ -60,6 +62,7 @@ function coreFindings(core: CoreFacts, facts: Facts): readonly Finding[] {
     ...webhookReplicaFindings(core.deployments),
     ...certificateEventFindings(core.certificateEvents, now),
     ...rightFindings(core.rights),
+    ...policyFindings({ part: "core", ...core }, systemNamespace),
     ...tokenFindings(core.tokens, now),
     ...releaseFindings(core, facts.workers, productVersion),
   ];
@@ -71,16 +74,19 @@ function workerFindings(worker: WorkerFacts, facts: Facts): readonly Finding[] {
   const { cores, workers } = facts;
   const others = new Map(workers.filter((other) => other !== worker).map((other) => [other.name, other]));
   const { reported, configured } = cellsOf(worker, cores);
-  const gates = gateFindings(worker, reported.length > 0 ? reported : configured);
+  const own = reported.length > 0 ? reported : configured;
+  const gates = gateFindings(worker, own);
   const certificates = certificateFindings(worker, facts.now);
   return [
     ...workerCellFindings(worker, cores, others),
     ...configurationFindings(worker),
+    ...guardedFindings(worker, cores, own),
     // The API server's view and ours of one certificate are one finding.
     ...gates.filter((gate) => !certificates.some((one) => one.check === gate.check && one.level === "fail")),
     ...certificates,
     ...publishedFindings(worker, cores),
     ...rightFindings(worker.rights),
+    ...policyFindings({ part: "worker", ...worker }, facts.systemNamespace),
     ...tokenFindings(worker.tokens, worker.clock.ok ? worker.clock.value.server : facts.now),
   ];
 }

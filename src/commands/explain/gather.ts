@@ -1,4 +1,5 @@
 /** Gathers what `explain` shows: PodProtectors, their promises and refusals, and the verdicts on a pod. */
+import { namespacesNotGuarded } from "../../api/cell-lease.ts";
 import { objectKey } from "../../api/object-key.ts";
 import { sourceLabels } from "../../api/v1alpha1/names.ts";
 import { type OpenClusters } from "../clusters/open.ts";
@@ -97,7 +98,8 @@ export async function gather(
 function gateFaultsOf(asked: AskedPod | undefined, looks: readonly CoreLook[]): readonly string[] {
   if (asked === undefined) return [];
   const leases = looks.flatMap(({ cells }) => cells?.cells.get(asked.cellID)?.lease ?? []);
-  return [...new Set(leases.flatMap((lease) => gateFaultOf(lease)?.remark ?? []))];
+  const concerned = leases.filter(({ gate }) => namespacesNotGuarded(gate)?.includes(asked.pod.namespace) !== false);
+  return [...new Set(concerned.flatMap((lease) => gateFaultOf(lease)?.remark ?? []))];
 }
 
 function isAbout(target: Target, asked: AskedPod | undefined, { protector, name, view }: Standing): boolean {

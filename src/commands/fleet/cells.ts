@@ -5,7 +5,13 @@
  * minute, and every ten seconds while something is wrong (docs/aggregator.md#is-the-gate-still-there).
  */
 import { type CellGlance, glanceAt, unwrittenForMs } from "../../accounting/silence/glance.ts";
-import { type CellLease, cellLeaseLabels, observerLeaseName, readCellLease } from "../../api/cell-lease.ts";
+import {
+  type CellLease,
+  cellLeaseLabels,
+  namespacesNotGuarded,
+  observerLeaseName,
+  readCellLease,
+} from "../../api/cell-lease.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { leases } from "../../kube/resources.ts";
 import { listAll } from "../../kube/watch/index.ts";
@@ -71,7 +77,7 @@ export async function listCells(
 }
 
 export interface GateFault {
-  readonly state: "gate missing" | "gate wrong" | "gate unreachable";
+  readonly state: "gate missing" | "gate wrong" | "gate unreachable" | "gate has gaps";
   /** For people, without a capital letter and a full stop. */
   readonly remark: string;
 }
@@ -85,6 +91,7 @@ function another(cell: string): string {
 export function gateFaultOf({ gate }: Pick<CellLease, "gate">): GateFault | undefined {
   if (gate === undefined) return undefined;
   const [found, ...more] = gate.split(" ");
+  const namespaces = namespacesNotGuarded(gate)?.join(", ");
   const fault = (state: GateFault["state"], text: string): GateFault => {
     return { state, remark: `${text} (looked at every 10 s)` };
   };
@@ -99,6 +106,12 @@ export function gateFaultOf({ gate }: Pick<CellLease, "gate">): GateFault | unde
       );
     case "other-cell":
       return fault("gate wrong", `its API server asks the webhook for ${another(more.join(" "))}`);
+    case "not-guarded":
+      return fault(
+        "gate has gaps",
+        `deletions in namespaces ${namespaces} are not sent to the webhook, so no floor holds there; podseidon check ` +
+          "says why",
+      );
     default:
       return fault("gate wrong", `its pod deletions are not reviewed as this cell's: ${gate}`);
   }

@@ -14,6 +14,7 @@ import { type FleetCells } from "./cells.ts";
 /** In the order in which they are shown: what is worst comes first. */
 export const states = [
   "unusable",
+  "not guarded",
   "implausible",
   "below floor",
   "cell silent",
@@ -36,6 +37,7 @@ export type State = (typeof states)[number];
 
 /** The condition that says why, and since when. */
 export const conditionOf: { readonly [S in State]?: ConditionType } = {
+  "not guarded": "NotGuarded",
   implausible: "Implausible",
   "below floor": "BelowFloor",
   "cell silent": "CellSilent",
@@ -54,6 +56,7 @@ export const conditionOf: { readonly [S in State]?: ConditionType } = {
 /** Those that need somebody. The others are worth a look. */
 const wrong: ReadonlySet<State> = new Set<State>([
   "unusable",
+  "not guarded",
   "implausible",
   "below floor",
   "cell silent",
@@ -138,6 +141,7 @@ function statesOf({ protector, isShadow, isReleased }: ProtectorView, figures: Q
   const hasFloor = required > 0;
   const isNotCounted = cells.some(({ counts, silentForMs }) => counts !== "in-force" && silentForMs === undefined);
   const found: Partial<Record<State, boolean>> = {
+    "not guarded": holds(protector, "NotGuarded"),
     implausible: holds(protector, "Implausible"),
     // Where it is only not known to be there, the silence of the cell is what is wrong.
     "below floor": hasFloor && left < required && missedCells(figures, required - left).length === 0,

@@ -1,9 +1,9 @@
 /** The objects of an installation: those of manifests/, which the program carries, with the values of this one. */
 import { cellLeaseName } from "../../api/cell-lease.ts";
 import { asList, fieldsOf, type Json } from "../../api/json.ts";
-import { ownDefinition } from "../carried/definition.ts";
-import { readCarried } from "../carried/files.ts";
-import { rendered } from "../carried/kustomization.ts";
+import { ownDefinition } from "../../carried/definition.ts";
+import { readCarried } from "../../carried/files.ts";
+import { rendered } from "../../carried/kustomization.ts";
 
 /** As in the manifests. */
 export const systemNamespace = "podseidon-system";

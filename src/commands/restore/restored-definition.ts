@@ -9,7 +9,7 @@ import { definitionName, readDefinition } from "../../kube/pod-protectors.ts";
 import { customResourceDefinitions, podProtectors } from "../../kube/resources.ts";
 import { type Clock, later, sleep } from "../../util/clock.ts";
 import { listed } from "../clusters/reading.ts";
-import { ownDefinition } from "../carried/definition.ts";
+import { ownDefinition } from "../../carried/definition.ts";
 import { isAway } from "../check/findings/generator.ts";
 import { readLease } from "../check/readers/leases.ts";
 

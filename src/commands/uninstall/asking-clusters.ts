@@ -7,8 +7,8 @@ import { glanceAt } from "../../accounting/silence/glance.ts";
 import { fieldsOf } from "../../api/json.ts";
 import { type KubeClient, resourcePath } from "../../kube/kube-client.ts";
 import { readDefinition } from "../../kube/pod-protectors.ts";
-import { leases, namespaces } from "../../kube/resources.ts";
-import { listEntries, webhookConfigurations } from "../check/readers/webhook-entries.ts";
+import { leases, namespaces, validatingWebhookConfigurations } from "../../kube/resources.ts";
+import { listEntries } from "../check/readers/webhook-entries.ts";
 import { type Clock } from "../../util/clock.ts";
 import { reading } from "../clusters/reading.ts";
 import { type FleetCell, listCells } from "../fleet/cells.ts";
@@ -96,7 +96,7 @@ async function reasonOf(
     const cure = `${first}; when that is done, show it by --worker CELL=CONTEXT, or wait until the cell is silent`;
     return { text: `cell ${cellID} was heard ${ageText(heardAgoMs)} ago: its worker asks this core`, cure };
   }
-  const access = { cluster: worker.cluster, verb: "list", resource: webhookConfigurations, role } as const;
+  const access = { cluster: worker.cluster, verb: "list", resource: validatingWebhookConfigurations, role } as const;
   const read = await reading(access, () => listEntries(worker, signal));
   if (!read.ok) return { text: `whether cell ${cellID} asks this core is not known: ${read.problem}` };
   const names = [...new Set(read.value.map(({ configuration }) => configuration))];

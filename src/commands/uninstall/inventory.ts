@@ -5,8 +5,14 @@
 import { cellLeaseLabels } from "../../api/cell-lease.ts";
 import { fieldsOf, type Json } from "../../api/json.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { customResourceDefinitions, leases, namespaces, pods } from "../../kube/resources.ts";
-import { isOurConfiguration, webhookConfigurations } from "../check/readers/webhook-entries.ts";
+import {
+  customResourceDefinitions,
+  leases,
+  namespaces,
+  pods,
+  validatingWebhookConfigurations,
+} from "../../kube/resources.ts";
+import { isOurConfiguration } from "../check/readers/webhook-entries.ts";
 import { deployments } from "../fleet/replicas.ts";
 import { find, type Found, type Kind, type Site, together } from "./target.ts";
 
@@ -23,7 +29,7 @@ const deploymentKind: Kind = { kind: "Deployment", resource: deployments };
 const podKind: Kind = { kind: "Pod", resource: pods };
 const namespaceKind: Kind = { kind: "Namespace", resource: namespaces };
 export const definitionKind: Kind = { kind: "CustomResourceDefinition", resource: customResourceDefinitions };
-const configurationKind: Kind = { kind: "ValidatingWebhookConfiguration", resource: webhookConfigurations };
+const configurationKind: Kind = { kind: "ValidatingWebhookConfiguration", resource: validatingWebhookConfigurations };
 const leaseKind: Kind = { kind: "Lease", resource: leases };
 const configMapKind = kindOf("ConfigMap", "", "v1");
 const secretKind = kindOf("Secret", "", "v1");

@@ -1,9 +1,11 @@
 /**
  * The conditions that depend on which cells are heard (docs/conditions.md): CellSilent, on PodProtectors of which
- * nothing is free without cells that are silent, and Unmatched (unmatched-protectors.ts).
+ * nothing is free without cells that are silent, Unmatched (unmatched-protectors.ts), and NotGuarded, where a cell says
+ * that deletions of a namespace are not sent to the webhook.
  */
 import { type FoundConditions, type Holding } from "../../api/v1alpha1/conditions.ts";
 import { type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { namespacesNotGuarded } from "../../api/cell-lease.ts";
 import { countFor, criterionFor } from "../../accounting/count/health-criterion.ts";
 import { type CellState, type ObservedCell } from "../../accounting/silence/cell-silence.ts";
 import { type SilenceTimes } from "../../accounting/silence/silence-times.ts";
@@ -27,6 +29,8 @@ export class CellConditions {
   readonly #options: CellConditionsOptions;
   readonly #unmatched: UnmatchedProtectors;
   #affected = 0;
+  /** By namespace, the cells that say so. */
+  #notGuarded: ReadonlyMap<string, readonly string[]> = new Map();
 
   constructor(options: CellConditionsOptions) {
     this.#options = options;
@@ -42,15 +46,38 @@ export class CellConditions {
   update(cells: Iterable<ObservedCell>): void {
     const { protectors, stateOf } = this.#options;
     const all = Array.from(protectors.values(), ({ protector }) => protector);
-    this.#unmatched.update(all, cells);
+    const observed = [...cells];
+    this.#unmatched.update(all, observed);
+    this.#notGuarded = notGuardedIn(observed);
     this.#affected = all.filter((protector) => silentCellsOf(protector, stateOf) !== false).length;
   }
 
   found({ protector }: StoredProtector): FoundConditions {
     const CellSilent = silentCellsOf(protector, this.#options.stateOf);
     const Unmatched = this.#unmatched.found(protector);
-    return Unmatched === undefined ? { CellSilent } : { CellSilent, Unmatched };
+    const NotGuarded = openIn(protector, this.#notGuarded.get(protector.metadata.namespace) ?? []);
+    return { CellSilent, NotGuarded, ...(Unmatched !== undefined && { Unmatched }) };
   }
+}
+
+/** What the Leases of the cells say; that of a silent cell is the last that is known. */
+function notGuardedIn(cells: readonly ObservedCell[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { cellID, lease } of cells)
+    for (const namespace of namespacesNotGuarded(lease?.gate) ?? [])
+      found.set(namespace, [...(found.get(namespace) ?? []), cellID]);
+  return found;
+}
+
+function openIn({ spec }: PodProtector, cells: readonly string[]): Holding<"NotGuarded"> | false {
+  if (spec.minAvailable <= 0 || cells.length === 0) return false;
+  const more = cells.length > namedMax ? ` and ${cells.length - namedMax} more` : "";
+  return {
+    reason: "NotSent",
+    message:
+      `In cell ${cells.toSorted().slice(0, namedMax).join(", ")}${more} deletions of this namespace are not sent to ` +
+      "the webhook, so no floor holds there: podseidon check names the line of the webhook configuration",
+  };
 }
 
 /**

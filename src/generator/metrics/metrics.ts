@@ -46,7 +46,7 @@ export interface GeneratorMetrics {
   readonly actions: Counter;
   /** Conditions of sources that were not stored, by `error`. */
   readonly conditionFailures: Counter;
-  /** The conditions CellSilent and Unmatched that were not stored, by `error`. */
+  /** The conditions CellSilent, Unmatched and NotGuarded that were not stored, by `error`. */
   readonly cellConditionFailures: Counter;
   /** Reads and writes of the list of releases that failed, by `error`. */
   readonly releaseListFailures: Counter;
@@ -95,7 +95,7 @@ export function createGeneratorMetrics(metrics: Metrics): GeneratorMetrics {
     ),
     cellConditionFailures: metrics.counter(
       "generator_cell_condition_failures_total",
-      "Writes of the conditions CellSilent and Unmatched that failed or were dropped, by error",
+      "Writes of the conditions CellSilent, Unmatched and NotGuarded that failed or were dropped, by error",
       ["error"],
     ),
     releaseListFailures: metrics.counter(

@@ -2,9 +2,10 @@
  * What the leader of a cell watches for beside its counts: whether deletions are still reviewed, pods that vanish, and
  * the authorities that API servers trust. All are told by metric, log, and Event on the Lease of the cell.
  */
-import { CaBundle, GateProbe, VanishedPods } from "../../aggregator/index.ts";
+import { CaBundle, entriesOf, GateProbe, GuardWatch, VanishedPods } from "../../aggregator/index.ts";
 import { cellLeaseName } from "../../api/cell-lease.ts";
 import { type PodRecord } from "../../api/pod.ts";
+import { ownConfiguration } from "../../carried/admission.ts";
 import { createEventRecorder, type EventRecorder } from "../../kube/event-recorder.ts";
 import { type Informer } from "../../kube/informer.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
@@ -26,6 +27,8 @@ export interface CellAlarmParts {
   readonly worker: KubeClient;
   readonly cores: readonly AlarmedCore[];
   readonly pods: Informer<PodRecord>;
+  /** Namespaces of PodProtectors that keep pods. */
+  readonly floors: () => Iterable<string>;
   readonly logger: Logger;
 }
 
@@ -37,6 +40,9 @@ export interface CellAlarms {
   /** Watches until the signal aborts, which ends a term. */
   readonly run: (term: AbortSignal) => Promise<void>;
 }
+
+/** As the manifests have it. */
+const usualConfiguration = "podseidon";
 
 /** Call before the informer of pods runs. */
 export function createCellAlarms(runtime: Runtime, parts: CellAlarmParts): CellAlarms {
@@ -66,9 +72,22 @@ export function createCellAlarms(runtime: Runtime, parts: CellAlarmParts): CellA
   const compiled = compileSelector(podLabelSelector);
   const hasSelector = compiled.ok && formatSelector(compiled.selector) !== "";
   const shared = { cellID, event, clock, logger, metrics };
-  const probe = new GateProbe({ ...shared, worker, dummyPod: config.updateTrigger.dummyPod, rng });
-  const vanished = new VanishedPods({ ...shared, pods, hasSelector });
+  const { dummyPod } = config.updateTrigger;
   const { caBundleOf } = config.aggregator;
+  // Where a cell is a namespace, the dummy pod is in it, and there is no other one.
+  const guard =
+    config.worker.namespace === undefined
+      ? new GuardWatch({
+          ...shared,
+          worker,
+          configuration: caBundleOf ?? usualConfiguration,
+          own: () => entriesOf(ownConfiguration()),
+          floors: parts.floors,
+          dummyNamespace: dummyPod.namespace,
+        })
+      : undefined;
+  const probe = new GateProbe({ ...shared, worker, dummyPod, guard, rng });
+  const vanished = new VanishedPods({ ...shared, pods, hasSelector });
   const caBundle =
     caBundleOf === undefined
       ? undefined

@@ -24,6 +24,7 @@ import { type Informer } from "../../kube/informer.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { listBarrier } from "../../kube/watch/index.ts";
 import { podProtectors, pods as podResource, type StoredProtector } from "../../kube/resources.ts";
+import { annotations } from "../../api/v1alpha1/names.ts";
 import { aborted } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
@@ -132,6 +133,13 @@ export class CoreCounting {
   /** Whether the PodProtectors have been listed. */
   get hasSynced(): boolean {
     return this.#protectors.hasSynced();
+  }
+
+  /** Namespaces of PodProtectors that want pods to stay, with repeats. */
+  *namespacesWithFloors(): Iterable<string> {
+    for (const { protector } of this.#protectors.values())
+      if (protector.spec.minAvailable > 0 && protector.metadata.annotations?.[annotations.released] === undefined)
+        yield protector.metadata.namespace;
   }
 
   /** PodProtectors that want pods to stay and match none, core/namespace/name. */

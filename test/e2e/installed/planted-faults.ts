@@ -1,8 +1,10 @@
 /** Faults that are planted in an installation on real API servers, one after another, for `podseidon check`. */
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName } from "../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../src/api/micro-time.ts";
+import { holdingCondition } from "../../../src/api/v1alpha1/conditions.ts";
+import { type PodProtector } from "../../../src/api/v1alpha1/pod-protector.ts";
 import { type EpochMicros } from "../../../src/util/clock.ts";
-import { type KubeObject } from "../clusters/admin-client.ts";
+import { type KubeObject, type ObjectList } from "../clusters/admin-client.ts";
 import { type Cluster } from "../clusters/cluster.ts";
 import { systemNamespace } from "../clusters/role-accounts.ts";
 import { type StrangerWebhook } from "./stranger-webhook.ts";
@@ -21,6 +23,10 @@ export interface PlantedFault {
   readonly fault: string;
   /** `level check`, at least. */
   readonly finds: readonly string[];
+  /** What one of these findings tells. */
+  readonly says?: RegExp;
+  /** Whether the roles tell of it, too. */
+  readonly isTold?: (stage: FaultStage) => Promise<boolean>;
   /** Resolves to what undoes it. */
   readonly plant: (stage: FaultStage) => Promise<() => Promise<unknown>>;
   /** Before each further look, where the roles mend it by themselves. */
@@ -31,6 +37,7 @@ const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookc
 const configurationPath = `${configurations}/podseidon`;
 const definitionPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podprotectors.podseidon.kubewharf.io";
 const leasesPath = `/apis/coordination.k8s.io/v1/namespaces/${systemNamespace}/leases`;
+const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicy";
 const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
 interface Configuration extends KubeObject {
@@ -38,6 +45,8 @@ interface Configuration extends KubeObject {
     readonly name: string;
     readonly clientConfig: object;
     readonly failurePolicy: string;
+    readonly namespaceSelector: { readonly matchExpressions?: readonly object[] };
+    readonly rules: readonly object[];
   }[];
 }
 
@@ -59,6 +68,53 @@ function callStranger(stage: FaultStage, { url, caPem }: StrangerWebhook, cell =
 /** A time `seconds` ago, or to come. */
 function time(seconds: number): string {
   return formatMicroTime(((Date.now() - seconds * 1_000) * 1_000) as EpochMicros);
+}
+
+/** The expressions that AKS adds to every configuration, and puts back. */
+const expressionsOfAks = [
+  { key: "control-plane", operator: "NotIn", values: ["true"] },
+  { key: "kubernetes.azure.com/managedby", operator: "NotIn", values: ["aks"] },
+];
+
+/** Adds to the namespaceSelector of all entries. */
+function addExpressions(stage: FaultStage, ...added: readonly object[]): ReturnType<typeof edit> {
+  return edit(stage, (entry) => {
+    const { matchExpressions = [] } = entry.namespaceSelector;
+    return { ...entry, namespaceSelector: { matchExpressions: [...matchExpressions, ...added] } };
+  });
+}
+
+/** A PodProtector that keeps a pod, so that somebody relies on its namespace being guarded. */
+async function plantFloor({ core: { admin }, namespace }: FaultStage): Promise<() => Promise<unknown>> {
+  const collection = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors`;
+  await admin.create(collection, {
+    apiVersion: "podseidon.kubewharf.io/v1alpha1",
+    kind: "PodProtector",
+    metadata: { name: "floor" },
+    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: "web" } } },
+  });
+  return () => admin.remove(`${collection}/floor`);
+}
+
+/** Undoes the last first. */
+async function together(...planted: readonly Promise<() => Promise<unknown>>[]): Promise<() => Promise<unknown>> {
+  const undos = await Promise.all(planted);
+  return async () => {
+    for (const undo of undos.toReversed()) await undo();
+  };
+}
+
+/** Objects of a kind, of one name or all of them. Undoing it makes them again. */
+async function removeAll(admin: Cluster["admin"], collection: string, name?: string): Promise<() => Promise<unknown>> {
+  const { items } = await admin.get<ObjectList<KubeObject>>(collection);
+  const chosen = items.filter(({ metadata }) => name === undefined || metadata.name === name);
+  for (const { metadata } of chosen) await admin.remove(`${collection}/${metadata.name}`);
+  return async () => {
+    for (const { metadata, ...object } of chosen) {
+      const { name: own, labels } = metadata;
+      await admin.create(collection, { ...object, metadata: { name: own, labels } });
+    }
+  };
 }
 
 async function plantLease(
@@ -195,6 +251,78 @@ export const plantedFaults: readonly PlantedFault[] = [
     fault: "failurePolicy Ignore",
     finds: ["warn failure-policy"],
     plant: (stage) => edit(stage, (entry, index) => (index === 0 ? { ...entry, failurePolicy: "Ignore" } : entry)),
+  },
+  {
+    fault: "a namespace with a label that AKS excludes",
+    finds: ["fail guarded"],
+    says: /control-plane NotIn has true/,
+    async isTold({ core: { admin }, namespace }) {
+      const path = `/apis/podseidon.kubewharf.io/v1alpha1/namespaces/${namespace}/podprotectors/floor`;
+      const { status } = await admin.get<PodProtector>(path);
+      return holdingCondition(status?.conditions, "NotGuarded") !== undefined;
+    },
+    async plant(stage) {
+      const path = `/api/v1/namespaces/${stage.namespace}`;
+      const label = (value: string | null): Promise<unknown> =>
+        stage.worker.admin.mergePatch(path, { metadata: { labels: { "control-plane": value } } });
+      await label("true");
+      const undo = await together(plantFloor(stage), addExpressions(stage, ...expressionsOfAks));
+      return async () => {
+        await undo();
+        await label(null);
+      };
+    },
+  },
+  {
+    fault: "a namespace in the list of those that are left out",
+    finds: ["fail guarded"],
+    says: /kubernetes\.io\/metadata\.name NotIn has /,
+    plant: (stage) =>
+      together(
+        plantFloor(stage),
+        addExpressions(stage, { key: "kubernetes.io/metadata.name", operator: "NotIn", values: [stage.namespace] }),
+      ),
+  },
+  {
+    fault: "rules that no longer ask about evictions",
+    finds: ["fail webhook-configuration", "fail guarded"],
+    says: /CREATE pods\/eviction/,
+    plant: (stage) =>
+      together(
+        plantFloor(stage),
+        edit(stage, (entry) => ({ ...entry, rules: entry.rules.slice(0, 1) })),
+      ),
+  },
+  {
+    fault: "a configuration of which a GitOps repository has the first entry alone",
+    finds: ["warn guarded"],
+    says: /scheduler\.podseidon\.kubewharf\.io .* is not there/,
+    async plant(stage) {
+      const { admin } = stage.worker;
+      const { webhooks } = await admin.get<Configuration>(configurationPath);
+      const undo = await plantFloor(stage);
+      await admin.mergePatch(configurationPath, { webhooks: webhooks.slice(0, 1) });
+      return async () => {
+        await admin.mergePatch(configurationPath, { webhooks });
+        await undo();
+      };
+    },
+  },
+  {
+    fault: "policies of the core whose bindings somebody has deleted",
+    finds: ["fail policy"],
+    says: /podseidon-generator, podseidon-webhook not limited, .*: no binding that denies, everywhere/,
+    plant: ({ core: { admin } }) => removeAll(admin, `${policies}bindings`),
+  },
+  {
+    fault: "a policy of the worker that is gone with its binding",
+    finds: ["fail policy"],
+    says: /podseidon-aggregator not limited, .*: no policy: podseidon-fence/,
+    plant: ({ worker: { admin } }) =>
+      together(
+        removeAll(admin, `${policies}bindings`, "podseidon-fence"),
+        removeAll(admin, policies.replace(/y$/, "ies"), "podseidon-fence"),
+      ),
   },
   {
     fault: "a clock that is far off",

@@ -42,6 +42,8 @@ const status = "podprotectors/status.podseidon.kubewharf.io";
 const leases = "leases.coordination.k8s.io";
 const definitions = "customresourcedefinitions.apiextensions.k8s.io";
 
+const guardUnseen = /May not see which namespaces the webhook configuration leaves out/;
+
 function of(account: string, rows: readonly (readonly [string, string, RegExp])[]): readonly TakenRight[] {
   return rows.map(([right, scenario, seen]) => ({ right: `${account}: ${right}`, scenario, seen }));
 }
@@ -110,6 +112,8 @@ export const takenRights: readonly TakenRight[] = [
     ["watch pods", "61-lost-in-the-queue", neverCounted],
     ["patch pods/status", "08-stalled-etcd", /buckets is 1, not 0/],
     ["get namespaces", "61-lost-in-the-queue", /another cluster with this cell would go unnoticed/],
+    ["list namespaces", "L5-forged-version", guardUnseen],
+    ["get validatingwebhookconfigurations.admissionregistration.k8s.io", "L5-forged-version", guardUnseen],
     [`create ${leases}`, "61-lost-in-the-queue", neverCounted],
     [`get ${leases}`, "61-lost-in-the-queue", neverCounted],
     [`update ${leases}`, "L4-quiet-cluster", /Failed to renew leader lease/],

@@ -1,10 +1,11 @@
 /** The cells of a core: who is heard, who counts for nothing, and who is only a name. */
+import { namespacesNotGuarded } from "../../../api/cell-lease.ts";
 import { epochMicrosOf, formatMicroTime } from "../../../api/micro-time.ts";
 import { ghostsOf } from "../../../generator/cells/leaving-cells.ts";
 import { type EpochMicros } from "../../../util/clock.ts";
 import { type ListedProtectors } from "../../fleet/protectors.ts";
 import { type CellFacts, type CoreFacts, type HeartbeatFacts } from "../facts.ts";
-import { agoText, counted, fail, type Finding, note, ok, unchecked, warn } from "../finding.ts";
+import { agoText, counted, fail, type Finding, namesText, note, ok, unchecked, warn } from "../finding.ts";
 import { lastRenewal } from "./generator.ts";
 
 const silentPage = "docs/cells.md#see-a-silent-cell";
@@ -62,7 +63,12 @@ function ofCell(cell: CellFacts, now: EpochMicros | undefined, isChecked: boolea
     findings.push(warn("annotation-ignored", text, { cure: `write ${allowed}`, page: "docs/cells.md#keep-a-cell" }));
   }
   if (gate !== undefined && !isChecked) {
-    const text = `the aggregator of cell "${cellID}" finds its webhook ${gateWords[gate] ?? gate}`;
+    const open = namespacesNotGuarded(gate);
+    const found =
+      open === undefined
+        ? `its webhook ${gateWords[gate] ?? gate}`
+        : `that deletions in ${namesText(open)} are not sent to the webhook`;
+    const text = `the aggregator of cell "${cellID}" finds ${found}`;
     const cure = `run this check with --worker ${cellID}=CONTEXT, and look at the webhook configuration there`;
     findings.push(fail("gate", text, { cure, page: "docs/aggregator.md#is-the-gate-still-there" }));
   }

@@ -1,5 +1,5 @@
 /** The CRD of PodProtectors: whether it is there, and keeps what the roles write. */
-import { droppedFields, isOwnSchema, isTerminating, releaseOf } from "../../carried/definition.ts";
+import { droppedFields, isOwnSchema, isTerminating, releaseOf } from "../../../carried/definition.ts";
 import { type CoreFacts } from "../facts.ts";
 import { counted, fail, type Finding, namesText, ok, unchecked, warn } from "../finding.ts";
 

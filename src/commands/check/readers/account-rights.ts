@@ -96,6 +96,17 @@ export interface AggregatorSetting {
   readonly target: string | undefined;
 }
 
+/** By which it sees namespaces that are not guarded; where a cell is a namespace there is only one. */
+const guardRights: readonly NeededRight[] = [
+  { verbs: ["list"], group: "", resource: "namespaces" },
+  {
+    verbs: ["get"],
+    group: "admissionregistration.k8s.io",
+    resource: "validatingwebhookconfigurations",
+    name: "podseidon",
+  },
+];
+
 /** Of an aggregator, in its worker. */
 export function aggregatorRights(
   namespace: string,
@@ -108,6 +119,7 @@ export function aggregatorRights(
     within(target, { verbs: ["patch"], group: "", resource: "pods/status" }),
     // A request for a namespace is one in it.
     { verbs: ["get"], group: "", resource: "namespaces", namespace: "kube-system", name: "kube-system" },
+    ...(target === undefined ? guardRights : []),
     { ...leases, verbs: ["create"] },
     { ...leases, verbs: ["get", "update"], name: election },
     { ...dummy, verbs: ["create"] },

@@ -17,6 +17,7 @@ import { isAway } from "../findings/generator.ts";
 import { cellRights, coreRights, listAccounts, type NeededRight, reviewRights, reviews } from "./account-rights.ts";
 import { type Reader, readGreeting, readInTime } from "./deadline.ts";
 import { listHeartbeats, readDeployments, readLease } from "./leases.ts";
+import { readPolicies } from "./policies.ts";
 import { readTokens } from "./tokens.ts";
 
 /** A large core has 20 MB of them. */
@@ -79,6 +80,7 @@ export async function readCore(
       modes: readInTime({ cluster, verb: "list", resource: namespaces }, reader, (signal) => listModes(client, signal)),
       rights: readRights(client, systemNamespace, reader, { heartbeats, deployed }),
       tokens: readTokens(client, systemNamespace, reader),
+      policies: readPolicies(client, reader),
     })),
   };
 }

@@ -1,7 +1,7 @@
 /** The entries of Podseidon's ValidatingWebhookConfigurations in a worker. */
+import { addressOf, entriesOf, type WebhookEntry } from "../../../aggregator/audits/guarded-namespaces.ts";
 import { asList, asObject, fieldsOf } from "../../../api/json.ts";
 import {
-  type AdmissionregistrationV1ServiceReference,
   type AdmissionregistrationV1WebhookClientConfig,
   type Unchecked,
   type V1ObjectMeta,
@@ -10,15 +10,10 @@ import {
   type V1ValidatingWebhookConfiguration,
 } from "../../../api/models.ts";
 import { apiGroup } from "../../../api/v1alpha1/names.ts";
-import { type KubeClient, type Resource } from "../../../kube/kube-client.ts";
+import { type KubeClient } from "../../../kube/kube-client.ts";
+import { validatingWebhookConfigurations } from "../../../kube/resources.ts";
 import { listAll } from "../../../kube/watch/index.ts";
 import { type EntryFacts } from "../facts.ts";
-
-export const webhookConfigurations: Resource = {
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  resource: "validatingwebhookconfigurations",
-};
 
 /**
  * Entries of the manifests that let pass what they cannot ask about, on purpose: preemption, and pod garbage collection
@@ -31,12 +26,10 @@ export async function listEntries(worker: KubeClient, signal: AbortSignal): Prom
   const found: EntryFacts[] = [];
   await listAll(
     worker,
-    { resource: webhookConfigurations },
+    { resource: validatingWebhookConfigurations },
     (raw) => {
       const configuration = fieldsOf<V1ValidatingWebhookConfiguration>(raw);
-      const { name } = fieldsOf<V1ObjectMeta>(configuration.metadata);
-      if (!isOurConfiguration(configuration)) return;
-      found.push(...asList(configuration.webhooks).map((entry) => entryFacts(String(name), fieldsOf(entry))));
+      if (isOurConfiguration(configuration)) found.push(...entriesOf(configuration).map(entryFacts));
     },
     { signal },
   );
@@ -52,32 +45,27 @@ export function isOurConfiguration({ metadata, webhooks }: Unchecked<V1Validatin
   );
 }
 
-function entryFacts(configuration: string, entry: Unchecked<V1ValidatingWebhook>): EntryFacts {
-  const { name, failurePolicy, clientConfig, rules, objectSelector, matchConditions } = entry;
-  const { url: given, service, caBundle } = fieldsOf<AdmissionregistrationV1WebhookClientConfig>(clientConfig);
-  const isService = asObject(service) !== undefined;
-  const url = isService ? serviceUrl(fieldsOf(service)) : typeof given === "string" ? given : "";
+function entryFacts({ configuration, fields }: WebhookEntry): EntryFacts {
+  const { name, failurePolicy, clientConfig, rules, objectSelector, matchConditions } = fields;
+  const { service, caBundle } = fieldsOf<AdmissionregistrationV1WebhookClientConfig>(clientConfig);
+  const url = addressOf(clientConfig);
   const asked = asList(rules).flatMap((rule) => ruleTexts(fieldsOf(rule)));
   const isSecondary = asList(matchConditions)
     .map(fieldsOf)
     .some((condition) => secondaryConditions.has(condition["name"]));
   return {
     configuration,
+    fields,
     name: String(name),
     failurePolicy: typeof failurePolicy === "string" ? failurePolicy : "Fail",
     url,
-    isService,
+    isService: asObject(service) !== undefined,
     cell: cellIn(url),
     caBundle: typeof caBundle === "string" ? Buffer.from(caBundle, "base64").toString("utf8") : "",
     rules: asked,
     hasObjectSelector: Object.values(fieldsOf(objectSelector)).some((part) => Object.keys(part ?? {}).length > 0),
     isMain: !isSecondary && asked.some((rule) => rule.startsWith("DELETE ") || rule.startsWith("CREATE ")),
   };
-}
-
-function serviceUrl({ namespace, name, path, port }: Unchecked<AdmissionregistrationV1ServiceReference>): string {
-  const at = typeof port !== "number" || port === 443 ? "" : `:${port}`;
-  return `https://${String(name)}.${String(namespace)}.svc${at}${typeof path === "string" ? path : "/"}`;
 }
 
 /** The last segment of the path. */
@@ -101,5 +89,6 @@ function ruleTexts({ operations, resources }: Unchecked<V1RuleWithOperations>): 
 }
 
 function expanded(kind: string): readonly string[] {
-  return ["*", "*/*", "pods/*"].includes(kind) ? ["pods", "pods/eviction"] : [kind];
+  if (kind === "*") return ["pods"];
+  return ["*/*", "pods/*"].includes(kind) ? ["pods", "pods/eviction"] : [kind];
 }

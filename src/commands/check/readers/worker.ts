@@ -1,8 +1,10 @@
 /** Gathers the facts about a worker, all that can be at the same time. Nothing is changed: deletions are dry runs. */
 import { askGate } from "../../../aggregator/audits/gate-question.ts";
 import { fieldsOf } from "../../../api/json.ts";
+import { type Labels, readLabels } from "../../../api/pod.ts";
 import { type KubeClient, KubeError, resourcePath } from "../../../kube/kube-client.ts";
-import { leases, namespaces } from "../../../kube/resources.ts";
+import { leases, namespaces, validatingWebhookConfigurations } from "../../../kube/resources.ts";
+import { listAll } from "../../../kube/watch/index.ts";
 import { deployments } from "../../fleet/replicas.ts";
 import { type DeploymentFacts, type Reading, type ReadServed, type RightFacts, type WorkerFacts } from "../facts.ts";
 import {
@@ -16,9 +18,10 @@ import {
 } from "./account-rights.ts";
 import { type Reader, readGreeting, readInTime } from "./deadline.ts";
 import { listNodes, nodeLeases, readDeployments } from "./leases.ts";
+import { readPolicies } from "./policies.ts";
 import { readServed } from "./served-certificate.ts";
 import { readTokens } from "./tokens.ts";
-import { listEntries, webhookConfigurations } from "./webhook-entries.ts";
+import { listEntries } from "./webhook-entries.ts";
 
 /** An API server may wait for the webhook as long as that may take, and the check is to be over in five seconds. */
 const gateMs = 3_000;
@@ -38,25 +41,27 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
   const { name, isNamed, client, systemNamespace } = question;
   const { cluster } = client;
   const system = { namespace: systemNamespace };
-  const [greeting, nodes, clusterUID, entries, deployed] = await Promise.all([
+  const [greeting, nodes, clusterUID, entries, labelled, deployed] = await Promise.all([
     readGreeting(client, reader),
     readInTime({ cluster, verb: "list", resource: leases, namespace: nodeLeases }, reader, (signal) =>
       listNodes(client, signal),
     ),
     readClusterUID(client, reader),
-    readInTime({ cluster, verb: "list", resource: webhookConfigurations }, reader, (signal) =>
+    readInTime({ cluster, verb: "list", resource: validatingWebhookConfigurations }, reader, (signal) =>
       listEntries(client, signal),
     ),
+    readInTime({ cluster, verb: "list", resource: namespaces }, reader, (signal) => listNamespaces(client, signal)),
     readInTime({ cluster, verb: "list", resource: deployments, ...system }, reader, async (signal) =>
       (await readDeployments(client, systemNamespace, signal)).filter(({ component }) => component === "aggregator"),
     ),
   ]);
   const settings = settingsOf(question, deployed.ok ? deployed.value : []);
-  const [asked, served, rights, tokens] = await Promise.all([
+  const [asked, served, rights, tokens, policies] = await Promise.all([
     askGates(client, settings, reader),
     readServedAll(entries, reader),
     readRights(client, systemNamespace, settings, reader),
     readTokens(client, systemNamespace, reader),
+    readPolicies(client, reader),
   ]);
   return {
     name,
@@ -65,11 +70,13 @@ export async function readWorker(question: WorkerQuestion, reader: Reader): Prom
     nodes,
     clusterUID,
     entries,
+    namespaces: labelled,
     deployments: deployed,
     ...asked,
     served,
     rights,
     tokens,
+    policies,
   };
 }
 
@@ -82,6 +89,20 @@ function readClusterUID(client: KubeClient, reader: Reader): Promise<Reading<str
     if (typeof uid === "string") return uid;
     throw new KubeError("malformed", `GET ${path}: the answer has no UID`);
   });
+}
+
+async function listNamespaces(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, Labels>> {
+  const found = new Map<string, Labels>();
+  await listAll(
+    client,
+    { resource: namespaces },
+    (raw) => {
+      const { name } = fieldsOf(fieldsOf(raw)["metadata"]);
+      found.set(String(name), readLabels(raw));
+    },
+    { signal },
+  );
+  return found;
 }
 
 /** By account: as the aggregators' flags say, or as the manifests have them. */

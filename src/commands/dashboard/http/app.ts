@@ -18,7 +18,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { streamSSE } from "hono/streaming";
 import { type Clock, sleep } from "../../../util/clock.ts";
-import { readCarried } from "../../carried/files.ts";
+import { readCarried } from "../../../carried/files.ts";
 import { type State, states } from "../../fleet/standing.ts";
 import { type ExplainPod, type PodAnswer } from "../explain-pod.ts";
 import { type DashboardState } from "../model/dashboard-state.ts";

@@ -128,7 +128,13 @@ export interface RowState {
 }
 
 /** Pods cannot be protected, or too few are left: look at these first. */
-const bad: ReadonlySet<State> = new Set<State>(["unusable", "implausible", "below floor", "cell silent"]);
+const bad: ReadonlySet<State> = new Set<State>([
+  "unusable",
+  "not guarded",
+  "implausible",
+  "below floor",
+  "cell silent",
+]);
 /** Somebody will be told no, or is not listened to. */
 const warnings: ReadonlySet<State> = new Set<State>(["at floor", "undrainable", "override ignored", "spec ignored"]);
 

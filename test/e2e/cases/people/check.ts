@@ -27,6 +27,8 @@ import { GiveUp, second, waitFor } from "../../clusters/wait.ts";
 const soundLimitMs = 60 * second;
 /** API servers learn of a configuration through a watch, usually within a second. */
 const foundLimitMs = 20 * second;
+/** An aggregator looks once a minute, and beats; then the generator writes. */
+const toldLimitMs = 150 * second;
 /** What the command promises for three clusters. */
 const checkLimitMs = 5 * second;
 
@@ -38,7 +40,7 @@ const onCall = "on-call";
 
 export const checkCases = e2eCases({
   "check: nothing is said of a sound installation, each planted fault is found, and a lost CRD is restored": [
-    300 * second,
+    420 * second,
     run,
     { hasOwnClusters: true },
   ],
@@ -110,7 +112,7 @@ type Check = (...more: readonly string[]) => Promise<CommandOutcome>;
 /** Resolves to the time that a check of three clusters took. */
 async function find(
   stage: FaultStage,
-  { fault, finds, plant, plantAgain }: PlantedFault,
+  { fault, finds, says, isTold, plant, plantAgain }: PlantedFault,
   check: Check,
 ): Promise<number> {
   // In the third cluster nothing is, which is found as well.
@@ -129,6 +131,8 @@ async function find(
       return false;
     });
     assert.equal(exitCode, 1);
+    assert.ok(says === undefined || seen.some(({ text }) => says.test(text)), `${fault}: ${JSON.stringify(seen)}`);
+    if (isTold !== undefined) await waitFor(`the roles tell of ${fault}`, toldLimitMs, () => isTold(stage));
     for (const { level, text, cure = "", page = "" } of seen)
       if (level === "fail" || level === "warn") assert.ok(cure !== "" && page.startsWith("docs/"), text);
     return durationMs;

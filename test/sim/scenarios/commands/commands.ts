@@ -67,7 +67,9 @@
  *   [revisions=N] [delay=5s]             the next such requests (watch, list, barrier, patch, …) go wrong;
  *                                        lease=C is the Lease of a cell; RESOURCE/: those of all
  *                                        objects of it; unmarked: a proxy drops the bookmarks of a watch
- *   gate CELL remove|install|as=C        the webhook configuration of a cell; as=C: its URL ends with another cell
+ *   gate CELL remove|install|as=C|leaves-out
+ *                                        the webhook configuration of a cell; as=C: its URL ends with another cell;
+ *                                        leaves-out: its selector leaves out the scenario's namespace
  *   restart PROCESS [--FLAG=VALUE…]      it stops in good order and starts with these flags besides
  *   lost X,Y                             pods vanish from the worker's storage, without a deletion
  *   cluster CELL rebuilt|nameless        its namespace kube-system is another one, or none

@@ -290,6 +290,13 @@ export const rules: readonly Mutation[] = [
     replace: `return cell !== "" ? { kind: "ok" }`,
   },
   {
+    name: "left-out-namespaces-are-guarded",
+    why: "each namespace with floors is looked for in the webhook configuration, not the dummy pod's alone",
+    file: "aggregator/audits/guarded-namespaces.ts",
+    find: `if (matches(compiled.selector, labels)) continue;`,
+    replace: `if (compiled.ok) continue;`,
+  },
+  {
     name: "held-cells-are-ours-when-unreadable",
     why: "a cell in another cluster's hands stays there while its Lease cannot be read for a moment",
     file: "aggregator/heartbeats/tenure.ts",

@@ -24,6 +24,22 @@ function warned(...warnings: readonly string[]): Answer {
 const ok = warned("something else", gateWarning("a"));
 const missing = warned();
 
+/** What is known of namespaces that are left out, and how it was looked for. */
+class LookedAt {
+  open: string | null | undefined;
+  readonly proven: boolean[] = [];
+  get isOpen(): boolean {
+    return typeof this.open === "string";
+  }
+  named(): string | null | undefined {
+    return this.open;
+  }
+  reset(): void {}
+  async look(isProven: boolean): Promise<void> {
+    this.proven.push(isProven);
+  }
+}
+
 async function bench(answer: Answer, body: (bench: ReturnType<typeof create>) => Promise<void>): Promise<void> {
   const one = create(answer);
   const running = one.probe.run(one.term.signal);
@@ -41,10 +57,12 @@ function create(answer: Answer) {
   const logger = new RecordedLog();
   const events: string[] = [];
   worker.onRequest = answer;
+  const guard = new LookedAt();
   const probe = new GateProbe({
     cellID: "a",
     dummyPod: { name: "dummy", namespace: "quiet", labels: {}, annotations: {}, image: ":", scheduler: "none" },
     worker,
+    guard,
     event: (type, reason) => void events.push(`${type} ${reason}`),
     clock,
     rng: createSeededRng(1),
@@ -54,8 +72,42 @@ function create(answer: Answer) {
   const states = ["ok", "missing", "other-cell", "unreachable", "unknown"];
   const state = (): string | undefined =>
     states.find((name) => metrics.value("aggregator_gate", { state: name }) === 1);
-  return { clock, worker, logger, events, probe, state, term: new AbortController() };
+  return { clock, worker, logger, events, probe, state, guard, term: new AbortController() };
 }
+
+test("a beat names namespaces that are left out, unless the gate has a fault of its own", async () => {
+  const { probe, clock, worker, term, guard } = create(ok);
+  const running = probe.run(term.signal);
+  guard.open = "not-guarded shop";
+  await clock.advance(11_000);
+  assert.equal(probe.named(), "not-guarded shop");
+  assert.deepEqual(guard.proven, [true]);
+  // Whoever mends it watches.
+  await clock.advance(60_000);
+  assert.ok(guard.proven.length >= 5, "it looks every ten seconds");
+  worker.onRequest = missing;
+  await clock.advance(60_000);
+  assert.equal(probe.named(), "missing");
+  assert.equal(guard.proven.at(-1), false);
+  worker.onRequest = ok;
+  guard.open = null;
+  await clock.advance(60_000);
+  assert.equal(probe.named(), null);
+  term.abort();
+  await running;
+});
+
+test("a probe that finds nothing out keeps no namespaces from being named", async () => {
+  const { probe, clock, term, guard } = create(failing("serverError", "500"));
+  const running = probe.run(term.signal);
+  guard.open = null;
+  await clock.advance(11_000);
+  assert.equal(probe.named(), undefined);
+  guard.open = "not-guarded shop";
+  assert.equal(probe.named(), "not-guarded shop");
+  term.abort();
+  await running;
+});
 
 function failing(kind: ConstructorParameters<typeof KubeError>[0], message: string, ...warnings: string[]): Answer {
   return (request) => {

@@ -8,7 +8,7 @@ import { cellLeaseAnnotations } from "../../../../src/api/cell-lease.ts";
 import { gateWarning } from "../../../../src/api/gate-warning.ts";
 import { type IssuedCertificate, issueServerCertificate } from "../../../../src/certificates/index.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
-import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
+import { ownDefinition } from "../../../../src/carried/definition.ts";
 import { KubeError, type KubeRequest } from "../../../../src/kube/kube-client.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
 import { builtInResources as types, type JsonObject } from "../../../double/index.ts";
@@ -30,6 +30,8 @@ export interface CheckedFleet extends Fleet {
   gate: string | undefined | KubeError;
   /** `ACCOUNT VERB RESOURCE` of the rights that are missing. */
   readonly denied: Set<string>;
+  /** `KIND NAME` of the policies and bindings that are not there. */
+  readonly lost: Set<string>;
   /** Milliseconds by which the clock of a cluster is ahead. */
   readonly aheadMs: Map<string, number>;
   /** Runs the check of both clusters. Resolves to what is wrong, as `level check`. */
@@ -113,6 +115,7 @@ export async function createCheckedFleet(): Promise<CheckedFleet> {
     webhook,
     gate: "worker-1",
     denied: new Set(),
+    lost: new Set(),
     aheadMs: new Map(),
     async check() {
       const { stdout, problem } = await fleet.run("check", "--worker=worker-1=my-worker", "--output=json");
@@ -164,12 +167,12 @@ async function furnish(cluster: TestCluster, overlay: string): Promise<void> {
   }
 }
 
-/** Of a webhook configuration the main entry, without conditions, which the double does not imitate. */
+/** A webhook configuration without conditions, which the double does not imitate, so the first entry has preemption. */
 function furnished(manifest: Manifest): JsonObject {
   const { webhooks, ...rest } = manifest as unknown as JsonObject;
   if (!Array.isArray(webhooks)) return rest;
-  const { matchConditions: _, ...main } = (webhooks as JsonObject[])[0] ?? {};
-  return { ...rest, webhooks: [main] };
+  const [main, , last] = (webhooks as JsonObject[]).map((entry) => ({ ...entry, matchConditions: [] }));
+  return { ...rest, webhooks: [main!, last!] };
 }
 
 /** As an API server does. */
@@ -179,10 +182,20 @@ function answerRest(fleet: CheckedFleet, context: string, { client }: TestCluste
     const { path, method } = asked;
     asked.onServerTime?.((fleet.clock.epochMicros() + (fleet.aheadMs.get(context) ?? 0) * 1_000) as EpochMicros);
     if (path === "/version") return {};
+    if (path.includes("/validatingadmissionpolic")) return listPolicies(fleet, context, path);
     if (path.endsWith("/serviceaccounts")) return accountsOf(context);
     if (path.endsWith("/subjectaccessreviews")) return reviewed(fleet, asked);
     if (method === "DELETE" && path.endsWith("/pods/podseidon-update-trigger")) return gateOf(fleet, asked);
     return request(asked);
+  };
+}
+
+function listPolicies({ lost }: CheckedFleet, context: string, path: string): object {
+  const kind = path.endsWith("bindings") ? "ValidatingAdmissionPolicyBinding" : "ValidatingAdmissionPolicy";
+  const all = render(overlays[context as keyof typeof overlays]).filter((manifest) => manifest.kind === kind);
+  return {
+    metadata: { resourceVersion: "1" },
+    items: all.filter(({ metadata }) => !lost.has(`${kind} ${metadata.name}`)),
   };
 }
 

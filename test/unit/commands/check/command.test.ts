@@ -95,6 +95,16 @@ const faults: readonly Planted[] = [
     plant: async ({ denied }) => denied.add("podseidon-aggregator list pods"),
   },
   {
+    fault: "a policy without its binding",
+    finds: ["fail policy"],
+    plant: async ({ lost }) => lost.add("ValidatingAdmissionPolicyBinding podseidon-aggregator-status"),
+  },
+  {
+    fault: "a policy that is missing",
+    finds: ["fail policy"],
+    plant: async ({ lost }) => lost.add("ValidatingAdmissionPolicy podseidon-fence"),
+  },
+  {
     fault: "a CRD that prunes",
     finds: ["fail crd-prunes"],
     plant: (fleet) =>
@@ -120,6 +130,18 @@ const faults: readonly Planted[] = [
     fault: "failurePolicy Ignore",
     finds: ["warn failure-policy"],
     plant: (fleet) => editEntries(fleet, (entry) => ({ ...entry, failurePolicy: "Ignore" })),
+  },
+  {
+    fault: "a namespace that its label takes out of the webhook configuration",
+    finds: ["fail guarded"],
+    async plant(fleet) {
+      const { engine } = fleet.worker;
+      const shop = engine.get(types.namespaces, undefined, "shop");
+      const metadata = { ...shop.metadata, labels: { "control-plane": "true" } };
+      await engine.update(types.namespaces, undefined, "shop", { ...shop, metadata });
+      const added = { key: "control-plane", operator: "NotIn", values: ["true"] };
+      await editEntries(fleet, (entry) => ({ ...entry, namespaceSelector: { matchExpressions: [added] } }));
+    },
   },
   {
     fault: "a clock that is far off",

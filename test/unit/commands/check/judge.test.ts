@@ -7,14 +7,14 @@ import { finalizer } from "../../../../src/api/v1alpha1/names.ts";
 import { type CoreFacts, type Facts, type WorkerFacts } from "../../../../src/commands/check/facts.ts";
 import { type Finding } from "../../../../src/commands/check/finding.ts";
 import { judge } from "../../../../src/commands/check/judge.ts";
-import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
+import { ownDefinition } from "../../../../src/carried/definition.ts";
 import { objectKey } from "../../../../src/api/object-key.ts";
 import {
   before,
   cell,
   core,
   deployment,
-  entry,
+  entries,
   facts,
   now,
   protector,
@@ -62,7 +62,7 @@ const bucket = { startTime: "2026-01-01T00:00:00Z", podUID: "u", podName: "p" };
 const faults: readonly Planted[] = [
   {
     fault: "a wrong cell in the URL",
-    facts: withWorker({ entries: read([entry({ url: "https://podseidon.example.com/worker-3" })]) }),
+    facts: withWorker({ entries: read(entries("https://podseidon.example.com/worker-3")) }),
     finds: ["fail webhook-cell"],
   },
   {
@@ -73,7 +73,7 @@ const faults: readonly Planted[] = [
         first,
         worker("worker-2", {
           isNamed: false,
-          entries: read([entry({ url: "https://podseidon.example.com/worker-1" })]),
+          entries: read(entries("https://podseidon.example.com/worker-1")),
           deployments: read([deployment("aggregator", { flags: new Map([["aggregator-cell-id", "worker-1"]]) })]),
           gates: new Map([[pod, { kind: "other-cell", cell: "worker-1" }]]),
         }),
@@ -115,7 +115,7 @@ const faults: readonly Planted[] = [
   },
   {
     fault: "failurePolicy Ignore",
-    facts: withWorker({ entries: read([entry({ url, failurePolicy: "Ignore" })]) }),
+    facts: withWorker({ entries: read(entries(url, { failurePolicy: "Ignore" })) }),
     finds: ["warn failure-policy"],
   },
   {

@@ -1,4 +1,5 @@
 /** The facts about a fleet that is in good order, for tests that plant one fault: a core and two workers. */
+import { entriesOf } from "../../../../src/aggregator/audits/guarded-namespaces.ts";
 import { cellLeaseAnnotations, cellLeaseLabels, cellLeaseName, readCellLease } from "../../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../../src/api/micro-time.ts";
 import {
@@ -7,12 +8,14 @@ import {
   type DeploymentFacts,
   type EntryFacts,
   type Facts,
+  type PolicyFacts,
   type Reading,
   type WorkerFacts,
 } from "../../../../src/commands/check/facts.ts";
 import { type Group } from "../../../../src/commands/check/finding.ts";
 import { judge } from "../../../../src/commands/check/judge.ts";
-import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
+import { ownConfiguration, ownPolicies } from "../../../../src/carried/admission.ts";
+import { ownDefinition } from "../../../../src/carried/definition.ts";
 import { decodeGeneratorState } from "../../../../src/kube/generator-state.ts";
 import { readProtector, type StoredProtector } from "../../../../src/kube/resources.ts";
 import { type EpochMicros } from "../../../../src/util/clock.ts";
@@ -64,17 +67,18 @@ export interface ProtectorOptions {
   readonly metadata?: object;
   readonly conditions?: readonly string[];
   readonly cells?: readonly object[];
+  readonly minAvailable?: number;
 }
 
 export function protector(
   name: string,
-  { metadata = {}, conditions = [], cells = [] }: ProtectorOptions = {},
+  { metadata = {}, conditions = [], cells = [], minAvailable = 1 }: ProtectorOptions = {},
 ): StoredProtector {
   const summary = { totalReplicas: 0, aggregatedAvailableReplicas: 0, estimatedAvailableReplicas: 0 };
   const all = conditions.map((type) => ({ type, status: "True", reason: "R", message: "", lastTransitionTime: "" }));
   const answer = readProtector({
     metadata: { name, namespace: "shop", uid: `uid-${name}`, resourceVersion: "1", ...metadata },
-    spec: { minAvailable: 1, minReadySeconds: 0, selector: { matchLabels: { app: name } } },
+    spec: { minAvailable, minReadySeconds: 0, selector: { matchLabels: { app: name } } },
     status: { cells, summary, conditions: all },
   });
   if (!answer.ok) throw new Error(answer.reason);
@@ -105,15 +109,37 @@ export function core(fields: Partial<CoreFacts> = {}): CoreFacts {
     modes: read(new Map()),
     rights: read([{ account: "podseidon-generator", right: "get namespaces", isGranted: true }]),
     tokens: read([]),
+    policies: read(policies("core")),
     ...fields,
   };
 }
 
-export function entry(fields: Partial<EntryFacts> = {}): EntryFacts {
-  const url = fields.url ?? "https://podseidon.example.com/worker-1";
+/** As the manifests have them, with what API servers fill in. */
+export function policies(part: "core" | "worker"): PolicyFacts {
+  const own = ownPolicies(part, "podseidon-system");
+  const filledIn = { matchPolicy: "Equivalent", namespaceSelector: {}, objectSelector: {} };
+  return {
+    isServed: true,
+    policies: new Map(
+      own.map(({ name, spec }) => {
+        const matchConstraints = { ...filledIn, ...(spec["matchConstraints"] as object) };
+        return [name, { ...spec, matchConstraints }];
+      }),
+    ),
+    bindings: own.map(({ name }) => ({ policyName: name, validationActions: ["Deny"] })),
+  };
+}
+
+/** As the manifests have it, by its name; one of another name as the first of them. */
+export function entry({ fields, ...facts }: Partial<EntryFacts> = {}): EntryFacts {
+  const url = facts.url ?? "https://podseidon.example.com/worker-1";
+  const name = facts.name ?? "podseidon.kubewharf.io";
+  const carried = entriesOf(ownConfiguration());
+  const own = carried.find((one) => one.fields.name === name) ?? carried[0]!;
   return {
     configuration: "podseidon",
-    name: "podseidon.kubewharf.io",
+    fields: { ...own.fields, clientConfig: { url }, ...fields },
+    name,
     failurePolicy: "Fail",
     url,
     isService: false,
@@ -122,8 +148,15 @@ export function entry(fields: Partial<EntryFacts> = {}): EntryFacts {
     rules: ["DELETE pods", "CREATE pods/eviction"],
     hasObjectSelector: false,
     isMain: true,
-    ...fields,
+    ...facts,
   };
+}
+
+/** Those of the manifests. `changed`: of the first one. */
+export function entries(url: string, changed: Partial<EntryFacts> = {}): readonly EntryFacts[] {
+  return entriesOf(ownConfiguration()).map(({ fields: { name } }, index) =>
+    entry({ url, name: String(name), ...(index === 0 ? changed : { isMain: false }) }),
+  );
 }
 
 export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerFacts {
@@ -135,7 +168,8 @@ export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerF
     clock: read({ server: now, own: now }),
     nodes: read([]),
     clusterUID: read(`uid-${name}`),
-    entries: read([entry({ url }), entry({ url, name: "scheduler.podseidon.kubewharf.io", isMain: false })]),
+    entries: read(entries(url)),
+    namespaces: read(new Map([["shop", { "kubernetes.io/metadata.name": "shop" }]])),
     deployments: read([deployment("aggregator", { flags: new Map([["aggregator-cell-id", name]]) })]),
     webhookReleases: [productVersion],
     gates: new Map([["podseidon-update-trigger/podseidon-update-trigger", { kind: "other-cell", cell: name }]]),
@@ -144,6 +178,7 @@ export function worker(name: string, fields: Partial<WorkerFacts> = {}): WorkerF
     ]),
     rights: read([{ account: "podseidon-aggregator", right: "list pods", isGranted: true }]),
     tokens: read([]),
+    policies: read(policies("worker")),
     ...fields,
   };
 }

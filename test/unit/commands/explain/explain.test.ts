@@ -161,6 +161,19 @@ test("explain pod says when its API server does not get the webhook's decisions"
   await shown(t, fleet, "explain", "pod", "web-1", ...inWorker);
 });
 
+test("explain pod speaks of namespaces that are left out where the pod is in one of them alone", async () => {
+  for (const [namespaces, isSaid] of [
+    ["shop", true],
+    ["pay", false],
+  ] as const) {
+    const fleet = await shopFleet({ [cellLeaseAnnotations.gate]: `not-guarded ${namespaces}` });
+    await createProtector(fleet.core, "web", { minAvailable: 1, cells: [{ cellID: "w1", available: 3 }] });
+    await createPod(fleet.worker, "web-1", "web");
+    const { stdout } = await fleet.run("explain", "pod", "web-1", ...inWorker);
+    assert.equal(stdout.replaceAll(/\s+/g, " ").includes("are not sent to the webhook"), isSaid, stdout);
+  }
+});
+
 test("explain names what is wrong with its arguments", async () => {
   const fleet = await shopFleet();
   const cases: readonly (readonly [readonly string[], RegExp])[] = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asList, fieldsOf, type Json } from "../../../../src/api/json.ts";
-import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
+import { ownDefinition } from "../../../../src/carried/definition.ts";
 import {
   apply,
   isIncluded,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { finalizer } from "../../../../src/api/v1alpha1/names.ts";
-import { ownDefinition } from "../../../../src/commands/carried/definition.ts";
+import { ownDefinition } from "../../../../src/carried/definition.ts";
 import { builtInResources as types, type KubeObject } from "../../../double/index.ts";
 import { createFleet, createProtector, type Fleet, type Ran } from "../support/fleet.ts";
 

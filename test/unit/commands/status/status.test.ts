@@ -256,6 +256,7 @@ test("each cell has a state and what there is to say about it", async () => {
   await lease("retiring", 300, { [cellLeaseAnnotations.forget]: "true" });
   await lease("missing", 300, { [cellLeaseAnnotations.gate]: "missing" });
   await lease("other", 300, { [cellLeaseAnnotations.gate]: "other-cell w7" });
+  await lease("open", 300, { [cellLeaseAnnotations.gate]: "not-guarded pay,shop +2" });
   await lease("odd", 300, { [cellLeaseAnnotations.keepUntil]: "soon" });
   const bucket = { startTime: "2026-01-01T00:00:00.000000Z", podUID: "x" } as never;
   await createProtector(core, "web", {
@@ -273,6 +274,7 @@ test("each cell has a state and what there is to say about it", async () => {
     [
       ["ghost", "ghost", 1, 0],
       ["missing", "gate missing", 0, 0],
+      ["open", "gate has gaps", 0, 0],
       ["other", "gate wrong", 0, 0],
       ["silent", "silent", 0, 0],
       ["go", "no heartbeat", 1, 2],
@@ -286,6 +288,7 @@ test("each cell has a state and what there is to say about it", async () => {
   const remarksOf = (cell: string): readonly string[] => lines.find(({ cellID }) => cellID === cell)?.remarks ?? [];
   assert.deepEqual(remarksOf("kept"), ["its last counts are kept in force until 2026-01-01T01:00:00.000000Z"]);
   assert.deepEqual(remarksOf("other"), ["its API server asks the webhook for another cell: w7 (looked at every 10 s)"]);
+  assert.match(remarksOf("open")[0] ?? "", /^deletions in namespaces pay, shop are not sent to the webhook/);
   assert.match(remarksOf("odd")[0] ?? "", /keep-until="soon" is ignored; allowed: an RFC 3339 time/);
   assert.deepEqual(lines.map(heardText).slice(0, 2), ["never", "0.3 s ago"]);
   assert.deepEqual([isCellWrong("retiring"), cellTone("ok"), cellTone("ghost")], [false, "good", "bad"]);
@@ -307,4 +310,17 @@ test("without cells there is no table, and with one it has its holder and age", 
   const found = await look();
   assert.match(cellsTable(found, plainTerminal), /\nw1 +0\.3 s ago +0 +aggregator-w1 +ok\n$/);
   assert.deepEqual(cellsJson(found).core, "core");
+});
+
+test("a PodProtector whose deletions are not sent is not guarded, before whatever else is true of it", async () => {
+  const fleet = await createFleet();
+  await createCellLease(fleet.core, fleet.clock, "w1", {
+    annotations: { [cellLeaseAnnotations.gate]: "not-guarded shop" },
+  });
+  const conditions = [{ type: "NotGuarded", message: "In cell w1 deletions of this namespace are not sent" }];
+  await createProtector(fleet.core, "web", { conditions, minAvailable: 3, cells: [{ cellID: "w1", available: 2 }] });
+  const { exitCode, stdout } = await fleet.run("status");
+  assert.equal(exitCode, 1);
+  assert.match(stdout, /^shop\/web .* not guarded$/m);
+  assert.match(stdout, /^w1 .* gate has gaps$/m);
 });

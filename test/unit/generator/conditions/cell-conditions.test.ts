@@ -103,6 +103,28 @@ test("a PodProtector that matches nothing in any cell has the condition Unmatche
   assert.equal(condition(core, "emptied", "Unmatched")?.["status"], "True");
 });
 
+test("PodProtectors of a namespace that a cell leaves out have the condition NotGuarded meanwhile", async () => {
+  const { core, cells } = await start();
+  await core.createProtector("web");
+  await core.writeCells("web", [counted("a", 4), counted("b", 4)]);
+  const { namespace } = core.protector("web")!.metadata;
+  const says = async (cellID: string, gate: string | null): Promise<void> => {
+    await cells.annotate(cellID, "gate", gate);
+    await cells.advance(60_000);
+  };
+  await says("a", "not-guarded elsewhere");
+  assert.equal(condition(core, "web", "NotGuarded"), undefined);
+  await says("b", `not-guarded elsewhere,${namespace} +3`);
+  assert.partialDeepStrictEqual(condition(core, "web", "NotGuarded"), { status: "True", reason: "NotSent" });
+  assert.match(String(condition(core, "web", "NotGuarded")?.["message"]), /^In cell b deletions of this namespace are/);
+  assert.partialDeepStrictEqual(condition(core, "web", "Ready"), { status: "False", reason: "NotGuarded" });
+  await says("a", `not-guarded ${namespace}`);
+  assert.match(String(condition(core, "web", "NotGuarded")?.["message"]), /^In cell a, b deletions/);
+  await says("a", "missing");
+  await says("b", null);
+  assert.equal(condition(core, "web", "NotGuarded")?.["status"], "False");
+});
+
 test("with the policy keep there is no condition", async () => {
   const { core, cells } = await start({ silentPolicy: "keep" });
   await core.createProtector("short");

@@ -4,7 +4,7 @@ import { cellLeaseAnnotations } from "../../../../../src/api/cell-lease.ts";
 import { formatMicroTime } from "../../../../../src/api/micro-time.ts";
 import { objectKey } from "../../../../../src/api/object-key.ts";
 import { finalizer } from "../../../../../src/api/v1alpha1/names.ts";
-import { ownDefinition } from "../../../../../src/commands/carried/definition.ts";
+import { ownDefinition } from "../../../../../src/carried/definition.ts";
 import { type CellFacts, type CoreFacts, type LeaseFacts } from "../../../../../src/commands/check/facts.ts";
 import { type Finding } from "../../../../../src/commands/check/finding.ts";
 import { cellFindings } from "../../../../../src/commands/check/findings/cells.ts";
@@ -67,6 +67,8 @@ test("what its aggregator says of the webhook is told, unless its worker is look
   const one = cell("a", { annotations: { [gate]: "missing" } });
   assert.match(found(one)[1] ?? "", /^fail gate: .*pod deletions there are not reviewed/);
   assert.equal(found(one, ["a"]).length, 1);
+  const open = cell("a", { annotations: { [gate]: "not-guarded pay,shop" } });
+  assert.match(found(open)[1] ?? "", /^fail gate: .*finds that deletions in pay, shop are not sent to the webhook/);
 });
 
 test("PodProtectors that an aggregator cannot count, and annotations that nobody can read, are warnings", () => {

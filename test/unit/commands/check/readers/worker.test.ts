@@ -147,7 +147,7 @@ test("of a worker's configuration the cell is the end of the URL", async () => {
   assert.equal(main?.isService, false);
 });
 
-const rule = { operations: ["*"], resources: ["*"] };
+const rule = { operations: ["*"], resources: ["*/*"] };
 const foreign = {
   metadata: { name: "foreign" },
   webhooks: [{ name: "a.example.com", clientConfig: { url: "https://a" }, rules: [rule] }],

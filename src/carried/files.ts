@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { getAsset, isSea } from "node:sea";
 
-const root = path.join(import.meta.dirname, "../../..");
+const root = path.join(import.meta.dirname, "../..");
 
 /** `name`: from the root of the repository. Throws when there is no such file: the program was not built as a whole. */
 export function readCarried(name: string): string {

@@ -3,8 +3,8 @@
  * another one lacks, and can make it again.
  */
 import { load } from "js-yaml";
-import { asList, asObject, fieldsOf, type Json } from "../../api/json.ts";
-import { cellLeaseAnnotations } from "../../api/cell-lease.ts";
+import { asList, asObject, fieldsOf, type Json } from "../api/json.ts";
+import { cellLeaseAnnotations } from "../api/cell-lease.ts";
 import { readCarried } from "./files.ts";
 
 const version = "v1alpha1";

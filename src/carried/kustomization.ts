@@ -4,8 +4,8 @@
  */
 import path from "node:path";
 import { load, loadAll } from "js-yaml";
-import { asList, fieldsOf, type Json } from "../../api/json.ts";
-import { assert } from "../../util/assert.ts";
+import { asList, fieldsOf, type Json } from "../api/json.ts";
+import { assert } from "../util/assert.ts";
 import { readCarried } from "./files.ts";
 
 /** The objects of folders of manifests/, each of which may patch those of the ones before it: "components/core". */

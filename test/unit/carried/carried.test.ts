@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
-import packageJson from "../../../../package.json" with { type: "json" };
+import packageJson from "../../../package.json" with { type: "json" };
 import {
   droppedFields,
   isOwnSchema,
   isTerminating,
   ownDefinition,
   releaseOf,
-} from "../../../../src/commands/carried/definition.ts";
-import { rendered } from "../../../../src/commands/carried/kustomization.ts";
-import { upstreamPodProtectorCrd } from "../../../double/index.ts";
-import { manifestsFolder, onlyOne, readManifests, render } from "../../../manifests/manifest-files.ts";
+} from "../../../src/carried/definition.ts";
+import { rendered } from "../../../src/carried/kustomization.ts";
+import { upstreamPodProtectorCrd } from "../../double/index.ts";
+import { manifestsFolder, onlyOne, readManifests, render } from "../../manifests/manifest-files.ts";
 
 const edited = (find: string, replace: string): unknown => {
   const text = JSON.stringify(ownDefinition());
