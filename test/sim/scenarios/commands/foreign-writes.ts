@@ -118,7 +118,7 @@ async function earlierCount(stage: Stage, count: number, asOf: string): Promise<
   await writeStatus(stage, (cells) =>
     cells.map((cell) => {
       if (cell.cellID !== first?.name || cell.aggregation === undefined) return cell;
-      const { countedOwners: _o, foreignReplicas: _f, ...earlier } = cell.aggregation;
+      const { countedOwners: _o, foreignReplicas: _f, countedGeneration: _g, ...earlier } = cell.aggregation;
       const names = ["total", "available", "ready", "scheduled", "running", "initialized"];
       const counts = Object.fromEntries(names.map((name) => [`${name}Replicas`, count]));
       const resourceVersion = metadata?.resourceVersion as Aggregation["resourceVersion"];
