@@ -392,11 +392,8 @@ function withVersions(cells: readonly CellStatus[], world: FloorWorld): CellStat
       buckets: (cell.admissionHistory?.buckets ?? []).map((bucket) => {
         const pod = world.pods.find(({ record }) => record.uid === bucket.podUID);
         if (bucket.podResourceVersion !== undefined || pod === undefined) return bucket;
-        return {
-          ...bucket,
-          podResourceVersion: pod.record.resourceVersion,
-          startTime: bucket.startTime || timeText(0),
-        };
+        const startTime = bucket.startTime || timeText(0);
+        return { ...bucket, podResourceVersion: pod.record.resourceVersion, startTime };
       }),
     },
   }));
