@@ -7,7 +7,7 @@ import { sourceCrd } from "../support/source-crds.ts";
 
 export interface SourceSample {
   readonly id: SourceID | CustomSourceID;
-  readonly kind: Pick<SourceKind, "resource" | "apiVersion" | "kind" | "prefix" | "isNeverWritten">;
+  readonly kind: Pick<SourceKind, "resource" | "apiVersion" | "kind" | "prefix" | "isNeverWritten" | "hasAnyOwner">;
   /** Of a kind that is not built into Kubernetes. */
   readonly crd?: JsonObject;
   /** Characters that a name may have; absent = 253. */
@@ -120,6 +120,7 @@ export const sourceSamples: readonly SourceSample[] = [
       apiVersion: "example.com/v1",
       kind: "Database",
       prefix: "scale.databases.example.com-",
+      hasAnyOwner: true,
     },
     crd: sourceCrd("databases.yaml"),
     spec: () => ({ members: 10 }),

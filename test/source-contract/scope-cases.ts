@@ -1,5 +1,6 @@
 /** The part of the contract about what people say of a source, and about its name: opt-out, overrides, long names. */
 import assert from "node:assert/strict";
+import { neverReplicas } from "../../src/accounting/count/foreign-owners.ts";
 import { annotations, labels } from "../../src/api/v1alpha1/names.ts";
 import { podProtectors } from "../../src/kube/resources.ts";
 import { type Bench, type ContractCase, hasFinalizer } from "./bench.ts";
@@ -60,12 +61,14 @@ export const scopeCases: readonly ContractCase[] = [
       await bench.annotate({ "min-available": "95%", ...own });
       const spec = async () => (await bench.protector())?.spec;
       const selector = { matchLabels: { app: "web" } };
+      const foreignOwners = bench.sample.kind.hasAnyOwner === true ? [] : [...neverReplicas];
       const overridden = {
         minAvailable: 10,
         minReadySeconds: 9,
         healthCriterion: "Running",
         admissionHistoryConfig: { compactThreshold: 50, maxConcurrentLag: 3 },
         selector,
+        foreignOwners,
       };
       await bench.becomes("the spec with overrides", spec, overridden);
       await bench.patchProtector({ spec: { healthCriterion: "Ready", minAvailable: 0 } });
@@ -74,7 +77,7 @@ export const scopeCases: readonly ContractCase[] = [
       await bench.becomes("the floor by max-unavailable", bench.floor, 6);
       const gone = Object.fromEntries([...Object.keys(own), "max-unavailable"].map((name) => [name, null]));
       await bench.annotate(gone);
-      const derived = { minAvailable: bench.sample.floor, minReadySeconds: 0, selector };
+      const derived = { minAvailable: bench.sample.floor, minReadySeconds: 0, selector, foreignOwners };
       const tuned = { ...derived, admissionHistoryConfig: { compactThreshold: 50 } };
       await bench.becomes("the spec without overrides", spec, tuned);
       assert.equal((await bench.protector())?.metadata.annotations?.[annotations.overridden], undefined);
