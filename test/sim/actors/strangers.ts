@@ -3,6 +3,7 @@
  * of nobody. They come and end, lose their owners, and are deleted like any other; and people edit the list of kinds
  * that are left out (docs/accounting.md#foreign-pods).
  */
+import { annotations } from "../../../src/api/v1alpha1/names.ts";
 import { type KubeObject } from "../../double/engine/object.ts";
 import { builtInResources } from "../../double/engine/resources.ts";
 import { formatSeconds } from "../../double/engine/metadata.ts";
@@ -86,12 +87,14 @@ export class StrangersPods {
     const name = `stranger-${this.#created}`;
     const own = { app: "web" };
     const labels = this.#world.plan.cellsBy === "label" ? { ...own, [cellLabel]: cell.name } : own;
+    const { criterion } = this.#world.plan;
+    const judgedBy = criterion === "Available" ? {} : { annotations: { [annotations.healthCriterion]: criterion } };
     const reference = { ...owner, name: "owner", uid: "uid-of-owner", controller: true };
     const created = await quietly(() =>
       cell.server.engine.create(pods, namespace, {
         apiVersion: "v1",
         kind: "Pod",
-        metadata: { name, labels, ...(owner !== undefined && { ownerReferences: [reference] }) },
+        metadata: { name, labels, ...judgedBy, ...(owner !== undefined && { ownerReferences: [reference] }) },
         spec: { nodeName: "node-1", containers: [{ name: "main", image: "job:1" }], terminationGracePeriodSeconds: 30 },
       }),
     );

@@ -18,7 +18,7 @@ import { type Plan } from "../../plan.ts";
 import { type SimProcess } from "../../processes/process.ts";
 import { type AccountingChecker } from "../accounting/accounting.ts";
 import { type Orphans } from "../orphans.ts";
-import { type Ledger } from "../accounting/ledger.ts";
+import { type Ledger, type TruePod } from "../accounting/ledger.ts";
 import { type RefusalChecker } from "./refusals.ts";
 import { type ShadowMode } from "./shadows.ts";
 import { checkAnswered, checkUnanswered } from "./review-times.ts";
@@ -115,7 +115,9 @@ export class ReviewChecker implements ReviewObserver {
       const present = pod?.cell === cell && pod.goneAt === undefined ? pod.versions.at(-1)?.record : undefined;
       // Else not every replica can find the pod of an eviction.
       const canBeFound = operation === "delete" || this.#world.plan.evictedPods === "map";
-      if (present?.isTerminating === false && canBeFound) this.#world.refusals.refused(replica, cell, present, status);
+      const isUnfitting = pod !== undefined && isConflict(answer) && !mustFit(request, pod, arrivedMs);
+      if (present?.isTerminating === false && canBeFound && !isUnfitting)
+        this.#world.refusals.refused(replica, cell, present, status);
     }
     if (!isAllowed || request["dryRun"] === true) return;
     if (pod === undefined || pod.cell !== cell) return;
@@ -231,6 +233,20 @@ export class ReviewChecker implements ReviewObserver {
 /** By the product's word: of a lost node that has been kept for long enough (scenarios/48c-orphans-are-let-go.txt). */
 function isLetGo(answer: JsonObject): boolean {
   return asObject(answer["auditAnnotations"])["orphan-let-go"] !== undefined;
+}
+
+function isConflict(answer: JsonObject): boolean {
+  return asObject(answer["status"])["reason"] === "Conflict";
+}
+
+/** The preconditions of the eviction fit the pod whenever it was looked at since the review came. */
+function mustFit(request: JsonObject, { uid, versions }: TruePod, arrivedMs: number): boolean {
+  const options = asObject(asObject(request["object"])["deleteOptions"]);
+  const named = asObject(options["preconditions"]);
+  const before = versions.findLastIndex(({ atMs }) => atMs <= arrivedMs);
+  const seen = versions.slice(Math.max(0, before));
+  const fits = (wanted: unknown, present: string): boolean => wanted === undefined || wanted === present;
+  return seen.every(({ record }) => fits(named["resourceVersion"], record.resourceVersion)) && fits(named["uid"], uid);
 }
 
 function nodeOf(request: JsonObject): string {
