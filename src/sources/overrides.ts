@@ -145,11 +145,22 @@ function keepIn(reader: Reader): KeepWord {
 
 /** As many as the CRD takes, less those that are left out anyway. */
 const ownersMax = 29;
-const allowedOwners = `up to ${ownersMax} kinds with their groups, such as Job.batch,Workflow.argoproj.io`;
+/** Kinds that run replicas: without their pods nothing would be left of a workload, which `protect` says better. */
+const replicaOwners: ReadonlySet<string> = new Set([
+  "CloneSet.apps.kruise.io",
+  "ReplicaSet.apps",
+  "ReplicationController",
+  "StatefulSet.apps",
+  "StatefulSet.apps.kruise.io",
+]);
+const allowedOwners =
+  `up to ${ownersMax} kinds with their groups, such as Job.batch,Workflow.argoproj.io, ` +
+  `and none that runs replicas (${[...replicaOwners].join(", ")})`;
 
 function readOwners(text: string): readonly string[] | undefined {
   const kinds = [...new Set(text.split(",").map((kind) => kind.trim()))].filter((kind) => kind !== "");
-  return kinds.length <= ownersMax && kinds.every(isGroupKind) ? kinds : undefined;
+  const isAllowed = (kind: string): boolean => isGroupKind(kind) && !replicaOwners.has(kind);
+  return kinds.length <= ownersMax && kinds.every(isAllowed) ? kinds : undefined;
 }
 
 const allowedPods = `a whole number from 0 to ${numberMax}, or a percentage from 0% to 100%`;

@@ -75,7 +75,8 @@ export function planCell(input: CellPlanInput): CellPlan {
     recorded?.resourceVersion !== undefined &&
     compareResourceVersions(recorded.resourceVersion, census.newestUnseen) < 0;
   const hasNothingNew = settlement.settled.size === 0 && !becameCountable && !isUnseenAnew;
-  const isSameSplit = areSame(recorded?.countedOwners, input.countedOwners);
+  const isSameSplit =
+    areSame(recorded?.countedOwners, input.countedOwners) && !memory.foreignOwners.areLostIn(memory.cell());
   const isAsRecorded = hasNothingNew && isSameSplit && haveSameCounts(recorded, census.counts);
   if (fromMs === undefined && isAsRecorded) return { kind: "unchanged" };
   return { kind: "write", cell: cellOf(input, recorded) };

@@ -8,7 +8,7 @@
  */
 import { type PodRecord } from "../../api/pod.ts";
 import { annotations } from "../../api/v1alpha1/names.ts";
-import { type Aggregation, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { type Aggregation, type CellStatus, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { later, longAgo, type MonotonicMs } from "../../util/clock.ts";
 
 /** Kinds whose pods cannot be those of a workload with a number of replicas: mirror pods are those of a Node. */
@@ -32,10 +32,18 @@ export function isLeftOutOf(counts: Aggregation | undefined, { controllerKind }:
   return controllerKind !== undefined && counts?.countedOwners?.includes(controllerKind) === true;
 }
 
-/** Kinds whose pods people are shown as those of other owners. A generator that knows better has written a list. */
+/** How the names of PodProtectors begin whose sources may have pods of any owner: budgets, and kinds by their scale. */
+export const anyOwnerPrefixes: readonly string[] = ["poddisruptionbudget-", "podunavailablebudget-", "scale."];
+
+/**
+ * Kinds whose pods people are shown as those of other owners, and may approve of. A generator that knows better has
+ * written a list.
+ */
 export function foreignKinds({ metadata, spec }: Pick<PodProtector, "metadata" | "spec">): ReadonlySet<string> {
-  const isGenerated = metadata.annotations?.[annotations.generated] !== undefined;
-  return new Set(spec.foreignOwners ?? (isGenerated ? neverReplicas : []));
+  const { name, annotations: set = {} } = metadata;
+  const isOfReplicas =
+    set[annotations.generated] !== undefined && !anyOwnerPrefixes.some((one) => name.startsWith(one));
+  return new Set(spec.foreignOwners ?? (isOfReplicas ? neverReplicas : []));
 }
 
 /** Which kinds the next counts of a cell leave out. */
@@ -51,6 +59,8 @@ export class ForeignOwners {
   #wanted: readonly string[] = [];
   /** Since when each generation was seen, and had this list. */
   #sinceMs = longAgo;
+  /** Our last counts have left some out, and the CRD has kept that. */
+  #isKept = false;
 
   /** The newest known state is of this generation. */
   saw(generation: number, { foreignOwners = [] }: Spec, nowMs: MonotonicMs): void {
@@ -58,6 +68,17 @@ export class ForeignOwners {
     if (!isInARow || !areSame(this.#wanted, foreignOwners)) this.#sinceMs = nowMs;
     this.#generation = generation;
     this.#wanted = foreignOwners;
+  }
+
+  /** Our counts of the cell were written, and this is what is stored. */
+  wrote({ countedOwners = [] }: Aggregation, { status }: PodProtector, cellID: string): void {
+    const stored = status?.cells.find((cell) => cell.cellID === cellID)?.aggregation;
+    this.#isKept = countedOwners.length > 0 && areSame(countedOwners, stored?.countedOwners);
+  }
+
+  /** A Go component's write has dropped them from the cell's counts: they are written again, once for each. */
+  areLostIn(cell: CellStatus | undefined): boolean {
+    return this.#isKept && cell?.aggregation !== undefined && cell.aggregation.countedOwners === undefined;
   }
 
   /**

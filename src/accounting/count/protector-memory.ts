@@ -284,6 +284,7 @@ export class ProtectorMemory {
   /** Our write of `aggregation` was accepted as this object. The watch may have delivered it or newer ones before. */
   wrote(stored: ProtectorVersion, aggregation: OwnAggregation, nowMs: MonotonicMs): void {
     this.#written = aggregation;
+    this.foreignOwners.wrote(aggregation, stored.protector, this.#scope.cellID);
     this.#lastMark = aggregation.recountedAt ?? this.#lastMark;
     this.#firstCounts.forget();
     this.#restoredSinceMs = undefined;

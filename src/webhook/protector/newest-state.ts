@@ -19,6 +19,7 @@ import { type RecountMarks } from "../../accounting/count/recount-mark.ts";
 import { compareResourceVersions, type ResourceVersion } from "../../api/resource-version.ts";
 import { assertNever } from "../../util/assert.ts";
 import { type Clock, longAgo, type MonotonicMs } from "../../util/clock.ts";
+import { wallClockOffsetMs } from "../../util/suspensions.ts";
 import { Doubts } from "./doubts/doubts.ts";
 import { type ProtectorView } from "./protector-view.ts";
 
@@ -155,6 +156,8 @@ export class NewestState {
   /** The last suspicion. */
   #suspectedAt: MonotonicMs = longAgo;
   #readAt: MonotonicMs = longAgo;
+  /** As wallClockOffsetMs, then. */
+  #readOffsetMs = 0;
 
   /** `view`: what the watch shows first. `former`: as for Doubts.renewed; undefined = there was none. */
   constructor(view: ProtectorView, marks: RecountMarks, clock: Clock, former?: ProtectorView) {
@@ -178,9 +181,10 @@ export class NewestState {
     return this.#state.trust.kind === "suspected";
   }
 
-  /** It was read live a moment ago. */
+  /** It was read live a moment ago, and the machine has not slept since. */
   get isJustRead(): boolean {
-    return this.#clock.monotonicMs() - this.#readAt < suspectIntervalMs;
+    const sleptMs = wallClockOffsetMs(this.#clock) - this.#readOffsetMs;
+    return this.#clock.monotonicMs() - this.#readAt < suspectIntervalMs && sleptMs < suspectIntervalMs;
   }
 
   /** The core holds a newer state than `view`, for certain. */
@@ -239,6 +243,7 @@ export class NewestState {
    */
   readLive(view: ProtectorView, known: ProtectorView): boolean {
     this.#readAt = this.#clock.monotonicMs();
+    this.#readOffsetMs = wallClockOffsetMs(this.#clock);
     const isRestored = view.uid === known.uid && isNewer(known, view);
     if (isRestored) this.#doubts.restored(known);
     this.#advance(isRestored ? { on: "restored", view } : { on: "live", view, known });

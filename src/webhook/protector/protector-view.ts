@@ -157,11 +157,10 @@ export function judge(
   );
 }
 
-/** What one deletion needs, whatever the counts are. It must be counted by `view`. */
+/** What one deletion needs, whatever the counts are and leave out. It must be counted by `view`. */
 export function needUnder(view: ProtectorView, deletion: Deletion, { clock }: Rule): Need {
   const { spec } = view.protector;
   const counts = countsOf(view, deletion);
-  if (isForeign(deletion.pod, counts, spec)) return "nothing";
   return needOf(disruptionUnder(view, deletion), spec, counts, clock.epochMicros());
 }
 

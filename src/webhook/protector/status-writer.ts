@@ -4,7 +4,7 @@
  * success: the object is read live and the batch is judged again (docs/webhook.md#own-writes-and-turns).
  */
 import { type Verdict } from "../../accounting/reserve/reservation.ts";
-import { type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
+import { type Bucket, type CellStatus, type PodProtectorStatus } from "../../api/v1alpha1/pod-protector.ts";
 import { isKubeError, type KubeError } from "../../kube/kube-client.ts";
 import { readProtectorLive, swapStatus } from "../../kube/pod-protectors.ts";
 import { type ExecuteOutcome } from "../../retry-batch/index.ts";
@@ -299,12 +299,14 @@ function all(deletions: readonly Deletion[], result: ReservationResult): Execute
   return { kind: "success", results: deletions.map(() => result) };
 }
 
-/** True when buckets with podResourceVersion were sent and a cell came back with buckets, none of which has one. */
+/** True when buckets with a version were sent and a cell came back with buckets, none of which has one of that kind. */
 function lostVersions(sent: PodProtectorStatus, received: PodProtectorStatus | undefined): boolean {
+  const bucketsOf = (cell: CellStatus | undefined): readonly Bucket[] => cell?.admissionHistory?.buckets ?? [];
   return sent.cells.some((cell) => {
-    if (cell.admissionHistory?.buckets?.some((bucket) => bucket.podResourceVersion !== undefined) !== true)
-      return false;
-    const back = received?.cells.find((one) => one.cellID === cell.cellID)?.admissionHistory?.buckets ?? [];
-    return back.every((bucket) => bucket.podResourceVersion === undefined);
+    const back = bucketsOf(received?.cells.find((one) => one.cellID === cell.cellID));
+    return (["podResourceVersion", "evictionResourceVersion"] as const).some((field) => {
+      const isSent = bucketsOf(cell).some((bucket) => bucket[field] !== undefined);
+      return isSent && back.every((bucket) => bucket[field] === undefined);
+    });
   });
 }

@@ -35,6 +35,7 @@ const extensions = new Set([
   "foreignReplicas",
   "initializedReplicas",
   "podResourceVersion",
+  "evictionResourceVersion",
   "podUIDDigests",
 ]);
 /** Counts that are left out when they are 0. */

@@ -63,6 +63,10 @@ test("all that can be overridden is read", () => {
   });
 });
 
+const kindsAllowed =
+  "up to 29 kinds with their groups, such as Job.batch,Workflow.argoproj.io, and none that runs replicas " +
+  "(CloneSet.apps.kruise.io, ReplicaSet.apps, ReplicationController, StatefulSet.apps, StatefulSet.apps.kruise.io)";
+
 test("what cannot be read is as if it were absent, and says what is allowed", () => {
   const none = readOverrides(undefined);
   for (const [name, value, allowed] of [
@@ -73,7 +77,8 @@ test("what cannot be read is as if it were absent, and says what is allowed", ()
     ["max-pods-per-cell", "0", "a whole number from 1 to 2147483647"],
     ["health-criterion", "ready", "one of Scheduled, Initialized, Running, Ready, Available"],
     ["protect", "no", "true or false"],
-    ["foreign-owners", "batch/Job", "up to 29 kinds with their groups, such as Job.batch,Workflow.argoproj.io"],
+    ["foreign-owners", "batch/Job", kindsAllowed],
+    ["foreign-owners", "Job.batch,ReplicaSet.apps", kindsAllowed],
   ] as const) {
     const { problems, ...found } = read({ [name]: value });
     assert.deepEqual({ ...found, problems: [] }, none);

@@ -161,4 +161,12 @@ export const mutationsOfDelays: readonly Mutation[] = [
     only: [],
     plan: { cells: ["a"], podsPerCell: 20, minAvailable: 2, webhooks: 1, deletionsPerSecond: 20 },
   },
+  {
+    name: "reads-before-a-sleep-are-new",
+    why: "what was read before the machine slept was not read a moment ago",
+    file: "webhook/protector/newest-state.ts",
+    find: ` && sleptMs < suspectIntervalMs`,
+    replace: ``,
+    scenario: "78h-webhook-that-slept",
+  },
 ];

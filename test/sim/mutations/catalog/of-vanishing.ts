@@ -172,4 +172,14 @@ export const mutationsOfVanishing: readonly Mutation[] = [
     replace: `export const undatedSettleMs = 35_000;`,
     scenario: "46f-made-again-and-counted-by-go",
   },
+  {
+    name: "foreign-pods-go-under-a-tombstone",
+    why: "nothing says what the counts of what is made again will leave out",
+    file: "webhook/protector/protector-view.ts",
+    find: `return needOf(disruptionUnder(view, deletion), spec, counts, clock.epochMicros());`,
+    replace:
+      `return isForeign(deletion.pod, counts, spec) ? "nothing" : ` +
+      `needOf(disruptionUnder(view, deletion), spec, counts, clock.epochMicros());`,
+    scenario: "78g-lost-and-made-again",
+  },
 ];

@@ -63,7 +63,7 @@ export const goWrite: Run = async (stage, args) => {
   await writeStatus(stage, (cells) =>
     cells.map(({ aggregation, admissionHistory, ...cell }) => {
       const buckets = (admissionHistory?.buckets ?? []).map(
-        ({ podResourceVersion: _v, podUIDDigests: _d, ...bucket }): Bucket => bucket,
+        ({ podResourceVersion: _v, evictionResourceVersion: _e, podUIDDigests: _d, ...bucket }): Bucket => bucket,
       );
       const anonymous = buckets.find(({ podUID }) => podUID === undefined);
       const counter = (anonymous?.counter ?? 0) + admits;

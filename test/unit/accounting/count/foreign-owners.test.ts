@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
+  anyOwnerPrefixes,
   areSame,
   foreignIn,
   foreignKinds,
@@ -10,6 +11,8 @@ import {
   OwnPods,
 } from "../../../../src/accounting/count/foreign-owners.ts";
 import { annotations } from "../../../../src/api/v1alpha1/names.ts";
+import { scaledPrefix } from "../../../../src/sources/scaled-kind.ts";
+import { sourceKinds } from "../../../../src/sources/index.ts";
 import { at } from "../../../support/moment.ts";
 import { counts, pod, protector } from "../samples.ts";
 
@@ -73,6 +76,14 @@ describe("pods that are selected", () => {
     assert.deepEqual([...foreignKinds(object)], []);
     assert.deepEqual([...foreignKinds(generated)], neverReplicas);
     assert.deepEqual([...foreignKinds({ ...generated, spec: { ...object.spec, foreignOwners: [] } })], []);
+  });
+
+  test("of budgets and of kinds by their scale people are shown nothing: their pods may be anybody's", () => {
+    const prefixes = sourceKinds.flatMap(({ prefix, hasAnyOwner }) => (hasAnyOwner === true ? [prefix] : []));
+    assert.deepEqual(anyOwnerPrefixes.toSorted(), [...prefixes, scaledPrefix].toSorted());
+    const object = protector(2, []);
+    const metadata = { ...object.metadata, name: "scale.x", annotations: { [annotations.generated]: "true" } };
+    assert.deepEqual([...foreignKinds({ ...object, metadata })], []);
   });
 });
 
