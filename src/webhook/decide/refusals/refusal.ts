@@ -136,7 +136,9 @@ function lostAdvice({ tombstone: { uid, maker, mayHaveBeenReleased, stateNamespa
     "More PodProtectors were released than the generator's list holds while this webhook could not reach the core, " +
     "so it may have been released: it is let go after an hour unless it is made again";
   const byMaker = {
-    generator: "The generator makes it again as soon as it can; check that it runs, and that the CRD is there",
+    generator:
+      "The generator makes it again while the workload is there, or while it remembers it: check that it runs, and " +
+      "that the CRD is there",
     "original-generator": "The generator makes it again as soon as it can; else it is let go after an hour",
     person: "It was made by hand: make it again",
   }[maker];

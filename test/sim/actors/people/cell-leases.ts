@@ -50,16 +50,17 @@ export class CellOwners {
     ]);
   }
 
-  /** Nobody asks to retire a cell that is there; where a generator is there, it has answered already. */
+  /** Nobody asks to retire a cell that is there; where a generator is there, it answers. */
   async goHome(): Promise<void> {
     while (!this.isHome) {
-      for (const cell of this.#asked) await this.#annotate(cell, cellLeaseAnnotations.forget, null);
+      const unanswered = this.#world.plan.hasGenerator ? [] : this.#asked;
+      for (const cell of unanswered) await this.#annotate(cell, cellLeaseAnnotations.forget, null);
       await this.#world.kernel.pause(lookAgainMs);
     }
   }
 
   get isHome(): boolean {
-    return this.#world.plan.hasGenerator || this.#asked.length === 0;
+    return this.#asked.length === 0;
   }
 
   get #asked(): readonly string[] {
