@@ -93,5 +93,7 @@ async function scaledAtNight(context: CaseContext): Promise<Figures> {
   await scaleAll(0, night.manager);
   const query = { namespace: fleet.namespace, reason: "ChangeHeld" };
   context.say(await waitFor("an Event tells that they are held", everydayLimitMs, () => eventMessage(admin, query)));
+  // Undone, or the generators of later cases hold it as well.
+  await scaleAll(night.replicas + 1, "kubectl");
   return { passedMs };
 }
