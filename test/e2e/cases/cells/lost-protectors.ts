@@ -148,6 +148,8 @@ async function bringBack(
   await fleet.generator?.terminate();
   const saved = JSON.parse(await run("get", "podprotectors", "-A", "-o", "json")) as ObjectList<StoredProtector>;
   for (const { metadata } of saved.items) {
+    // Those of other cases that have none go by themselves meanwhile.
+    if ((metadata.finalizers ?? []).length === 0) continue;
     const patch = '-p={"metadata":{"finalizers":null}}';
     await run("patch", "podprotector", metadata.name, "-n", metadata.namespace ?? "", "--type=merge", patch);
   }
