@@ -66,9 +66,7 @@ export class CellOwners {
   get #asked(): readonly string[] {
     const { cells, lost } = this.#world;
     const names = cells.map(({ name }) => name).filter((name) => !lost.cells.has(name));
-    return names.filter(
-      (name) => this.#leaseOf(name)?.metadata.annotations?.[cellLeaseAnnotations.forget] !== undefined,
-    );
+    return names.filter((name) => this.#leaseOf(name)?.metadata.annotations?.[cellLeaseAnnotations.forget] === "true");
   }
 
   #leaseOf(cell: string): KubeObject | undefined {

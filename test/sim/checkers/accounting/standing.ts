@@ -102,9 +102,9 @@ export class Standing {
     return this.#respecified.answered.size > 0;
   }
 
-  /** The PodProtector protects such a pod. */
+  /** The PodProtector protects such a pod, and counts it: strangers may lack the label by which it does. */
   concerns(record: PodRecord): boolean {
-    return this.#selector !== undefined && matches(this.#selector, record.labels);
+    return [this.#selector, this.#counting].every((one) => one !== undefined && matches(one, record.labels));
   }
 
   /** Pods that its selectors match, available or not. */
