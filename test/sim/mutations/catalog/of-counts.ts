@@ -372,7 +372,7 @@ export const mutationsOfCounts: readonly Mutation[] = [
     name: "unseen-pods-go-by-the-watch",
     why: "what takes no quota is not written, so a watch that is late would go unnoticed",
     file: "webhook/protector/newest-state.ts",
-    find: `this.#clock.monotonicMs() - this.#readAt < suspectIntervalMs`,
+    find: `this.#clock.monotonicMs() - this.#readAt < suspectIntervalMs && sleptMs < suspectIntervalMs`,
     replace: `this.#clock.monotonicMs() >= this.#readAt`,
     scenario: "77f-late-watch",
   },
