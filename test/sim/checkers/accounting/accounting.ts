@@ -224,7 +224,8 @@ export class AccountingChecker {
     const { kernel, isExact, ledger, lent } = this.#options;
     const recorded = this.#recorded.get(digestOfUID(uid));
     if (recorded === undefined || recorded.atMs < arrivedMs) {
-      lent?.admitted(uid, ledger.byDigest.get(digestOfUID(uid))?.cell ?? "");
+      const pod = ledger.byDigest.get(digestOfUID(uid));
+      if (pod?.versions.at(-1)?.record.isTerminating !== true) lent?.admitted(uid, pod?.cell ?? "");
       // A restore of the core may have taken the record away before it was answered.
       if (Math.max(this.standing.editedAtMs, this.#coreRestoredAtMs) < arrivedMs && isExact && lent === undefined)
         kernel.fail(`${this.name}: ${uid} was admitted without a record`);

@@ -52,7 +52,10 @@ export class LentChecker {
     if (this.#outage !== undefined && this.#outage === this.#options.outage()) this.#known = [...this.#known, state];
   }
 
-  /** A deletion that took quota was admitted, whether it was recorded or not. */
+  /**
+   * A deletion that took quota was admitted, whether it was recorded or not: not that of a pod that terminates by now,
+   * about which a late review asks once more.
+   */
   admitted(uid: string, cellID: string): void {
     const { name, kernel, outage, isCommon } = this.#options;
     const present = outage();
