@@ -9,7 +9,7 @@
  */
 import { type ObjectKey } from "../api/object-key.ts";
 import { type FoundConditions } from "../api/v1alpha1/conditions.ts";
-import { neverHadFloor } from "../api/v1alpha1/pod-protector.ts";
+import { isReleased, neverHadFloor } from "../api/v1alpha1/pod-protector.ts";
 import { type Config } from "../config/config.ts";
 import { type EventRecorder } from "../kube/event-recorder.ts";
 import { type Informer, type InformerEvent } from "../kube/informer.ts";
@@ -40,7 +40,7 @@ import { WantedProtectors } from "./sources/source-choice.ts";
 import { recordUnprotectable } from "./sources/source-events.ts";
 import { inLogs, protectorKeyOf, type WantedProtector } from "./sources/source-plan.ts";
 import { foreignReason, type SourceCounts, SourceStates } from "./metrics/source-states.ts";
-import { isFinished, isReleased, type Vanished, VanishedProtectors } from "./protectors/vanished-protectors.ts";
+import { isFinished, type Vanished, VanishedProtectors } from "./protectors/vanished-protectors.ts";
 
 /** The settings that the generator needs, under the names that they have in the Config. */
 export type GeneratorSettings = Pick<

@@ -3,6 +3,7 @@
  * (docs/generator.md#one-decision). Pure, and the one place that decides it. The controller asks twice: with what the
  * caches have, whether anything is left to be done, and then with what it has just read, to do that.
  */
+import { isReleased } from "../api/v1alpha1/pod-protector.ts";
 import { annotations, isInShadow } from "../api/v1alpha1/names.ts";
 import { type StoredProtector } from "../kube/resources.ts";
 import { type SourceRecord } from "../sources/source.ts";
@@ -12,7 +13,7 @@ import { pass, type Verdict } from "./mass-changes/judged-change.ts";
 import { keptIn, keptNumberOf } from "./sources/kept.ts";
 import { driftPatch } from "./protectors/drift.ts";
 import { type HeldProtector, type NameHolder } from "./protectors/protector-lifecycle.ts";
-import { isFinished, isReleased, type Vanished } from "./protectors/vanished-protectors.ts";
+import { isFinished, type Vanished } from "./protectors/vanished-protectors.ts";
 import { isGuarded, needsNoFinalizer } from "./sources/source-choice.ts";
 import { type WantedProtector } from "./sources/source-plan.ts";
 

@@ -69,8 +69,7 @@ export class GateProbe {
 
   /** Probes until the signal aborts, which ends a term. Never rejects for what came from outside. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, rng } = this.#options;
-    const { guard } = this.#options;
+    const { clock, guard, rng } = this.#options;
     this.#state.reset();
     guard?.reset();
     this.#unknown = undefined;

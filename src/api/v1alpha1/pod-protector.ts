@@ -9,6 +9,7 @@
 import { type MicroTime } from "../micro-time.ts";
 import { type Sent, type V1Condition, type V1ObjectMeta, type V1OwnerReference } from "../models.ts";
 import { type ResourceVersion } from "../resource-version.ts";
+import { annotations } from "./names.ts";
 
 export interface LabelSelectorRequirement {
   readonly key: string;
@@ -208,4 +209,9 @@ export interface Birth {
 /** Whether an object is not younger than another one. Where either does not say, it is younger. */
 export function isOlder({ creationTimestamp: own }: Birth, { creationTimestamp: others }: Birth): boolean {
   return own !== undefined && others !== undefined && own <= others;
+}
+
+/** If its source is gone too, it is to be deleted: a generator has begun that, or a person asks for it. */
+export function isReleased({ metadata }: Pick<PodProtector, "metadata">): boolean {
+  return metadata.annotations?.[annotations.released] !== undefined;
 }

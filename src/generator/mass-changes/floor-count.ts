@@ -4,10 +4,10 @@
  * brought them back, and they are counted with what has passed. Twice counted they would raise the threshold of the
  * very burst that takes them. Those in shadow are counted, or left out.
  */
+import { isReleased } from "../../api/v1alpha1/pod-protector.ts";
 import { isInShadow } from "../../api/v1alpha1/names.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
 import { type Clock, longAgo, type MonotonicMs } from "../../util/clock.ts";
-import { isReleased } from "../protectors/vanished-protectors.ts";
 import { windowMicros } from "./floor-before.ts";
 
 /** The number may be so old; counting 10,000 takes a millisecond. */

@@ -5,7 +5,7 @@
  */
 import { type ObjectKey, partsOf } from "../../api/object-key.ts";
 import { annotations, finalizer } from "../../api/v1alpha1/names.ts";
-import { neverHadFloor, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
+import { isReleased, neverHadFloor, type PodProtector } from "../../api/v1alpha1/pod-protector.ts";
 import { isKubeError } from "../../kube/kube-client.ts";
 import { type Informer, type InformerEvent } from "../../kube/informer.ts";
 import { type StoredProtector } from "../../kube/resources.ts";
@@ -146,11 +146,6 @@ export class VanishedProtectors {
 /** Whether this generator keeps it, so that its absence alone means nothing. Without a floor it is not missed. */
 function isOurs(protector: PodProtector): boolean {
   return protector.metadata.annotations?.[annotations.generated] !== undefined && !neverHadFloor(protector);
-}
-
-/** If its source is gone too, it is to be deleted: a generator has begun that, or a person asks for it. */
-export function isReleased({ metadata }: PodProtector): boolean {
-  return metadata.annotations?.[annotations.released] !== undefined;
 }
 
 /** Whether nothing is left to be done for its end: only finalizers of others keep it. */

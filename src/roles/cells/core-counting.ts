@@ -24,7 +24,7 @@ import { type Informer } from "../../kube/informer.ts";
 import { type KubeClient } from "../../kube/kube-client.ts";
 import { listBarrier } from "../../kube/watch/index.ts";
 import { podProtectors, pods as podResource, type StoredProtector } from "../../kube/resources.ts";
-import { annotations } from "../../api/v1alpha1/names.ts";
+import { isReleased } from "../../api/v1alpha1/pod-protector.ts";
 import { aborted } from "../../util/linked-abort.ts";
 import { type Logger } from "../../util/logger.ts";
 import { type Clock, type MonotonicMs } from "../../util/clock.ts";
@@ -138,8 +138,7 @@ export class CoreCounting {
   /** Namespaces of PodProtectors that want pods to stay, with repeats. */
   *namespacesWithFloors(): Iterable<string> {
     for (const { protector } of this.#protectors.values())
-      if (protector.spec.minAvailable > 0 && protector.metadata.annotations?.[annotations.released] === undefined)
-        yield protector.metadata.namespace;
+      if (protector.spec.minAvailable > 0 && !isReleased(protector)) yield protector.metadata.namespace;
   }
 
   /** PodProtectors that want pods to stay and match none, core/namespace/name. */

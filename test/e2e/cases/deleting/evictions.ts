@@ -11,6 +11,13 @@ import { startProtectedPods } from "../../loads/protected-pods.ts";
 import { type CaseContext, e2eCases, type Figures } from "../../runner/runner.ts";
 import { second, waitFor } from "../../clusters/wait.ts";
 
+const threePods = {
+  workers: ["worker-1"],
+  webhookReplicas: 1,
+  generator: false,
+  podsPerCell: 3,
+  floor: 2,
+} as const;
 /** kubectl drain tries a refused eviction again after so long. */
 const retryMs = 5 * second;
 
@@ -98,13 +105,7 @@ function firstWait({ stdout, stderr }: KubectlResult): readonly string[] {
 const fencedWithinMs = 40 * second;
 
 async function named(context: CaseContext): Promise<Figures> {
-  const { fleet, available } = await startProtectedPods(context, {
-    workers: ["worker-1"],
-    webhookReplicas: 1,
-    generator: false,
-    podsPerCell: 3,
-    floor: 2,
-  });
+  const { fleet, available } = await startProtectedPods(context, threePods);
   const { namespace } = fleet;
   const { admin } = await context.cluster("worker-1");
   // Nothing may go by it, so the API server refuses what we have admitted.
@@ -137,13 +138,7 @@ async function named(context: CaseContext): Promise<Figures> {
 }
 
 async function dryRun(context: CaseContext): Promise<Figures> {
-  const { fleet, available } = await startProtectedPods(context, {
-    workers: ["worker-1"],
-    webhookReplicas: 1,
-    generator: false,
-    podsPerCell: 3,
-    floor: 2,
-  });
+  const { fleet, available } = await startProtectedPods(context, threePods);
   const { namespace } = fleet;
   const cluster = await context.cluster("worker-1");
   const options = { kubectl: context.assets.kubectl, processes: context.processes, cluster };
